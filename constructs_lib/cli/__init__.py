@@ -1,0 +1,1 @@
+"""The ``gpucap`` command: rehearse, check, explain, quote and operate from a terminal."""
