@@ -62,7 +62,8 @@ def start(args: argparse.Namespace, **changes: Any) -> Sandbox:
         from constructs_lib.sandbox import Sandbox, SandboxError  # noqa: PLC0415 - an optional extra, and slow to load
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"the sandbox needs the package {error.name!r}; install it with: pip install 'gpu-capacity-constructs[sandbox]'"
+            f"the sandbox needs the package {error.name!r}; "
+            "install it with: pip install 'gpu-capacity-constructs[sandbox]'"
         ) from error
     given = {"port": args.port, "speed": args.speed, "capacity": args.capacity, "stubs": tuple(args.stub)} | changes
     if not 0 <= given["port"] <= 65535:

@@ -42,7 +42,7 @@ def cdk_environment(sandbox: Sandbox) -> dict[str, str]:
     """Return the environment of a CDK CLI that must see only the sandbox, and the node of this venv first."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "CDK"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
-    return kept | sandbox.environment() | {"PATH": path, "CI": "true"}
+    return {**kept, **sandbox.environment(), "PATH": path, "CI": "true"}
 
 
 def deploy(sandbox: Sandbox, app: Path, console: Console) -> dict[str, Any]:

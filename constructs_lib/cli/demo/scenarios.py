@@ -47,10 +47,11 @@ class Scenario:
 
     def problems(self, run: Run) -> list[str]:
         """Return, in words, where ``run`` ended otherwise than this scenario's name says."""
-        found = []
-        for key in ("terminal_state", "rank", "job_status"):
-            if key in self.expect and getattr(run, key) != self.expect[key]:
-                found.append(f"{key} is {getattr(run, key)!r}, {self.expect[key]!r} was expected")
+        found = [
+            f"{key} is {getattr(run, key)!r}, {self.expect[key]!r} was expected"
+            for key in ("terminal_state", "rank", "job_status")
+            if key in self.expect and getattr(run, key) != self.expect[key]
+        ]
         low, high = self.expect.get("pending_minutes", (0, float("inf")))
         waited = run.pending_seconds
         if waited is not None and not low * 60 <= waited <= high * 60:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rich.live import Live
@@ -55,14 +56,11 @@ def preferences_table(run: Run, title: str) -> Table:
     table = Table(
         title=f"{title} UTC (virtual) - job {run.job_status}, execution {run.terminal_state}", title_justify="left"
     )
-    for column, justify in (
-        ("#", "right"),
-        ("instance type", "left"),
-        ("needed", "right"),
-        ("free", "right"),
-        ("", "left"),
-    ):
-        table.add_column(column, justify=justify)  # type: ignore[arg-type] - rich's literal type
+    table.add_column("#", justify="right")
+    table.add_column("instance type")
+    table.add_column("needed", justify="right")
+    table.add_column("free", justify="right")
+    table.add_column("")
     resources = run.request.get("ResourceConfig", {})
     last = {e["type"]: e for e in run.evaluations}
     for rank, entry in enumerate(resources.get("InstancePreferences", []), 1):
@@ -99,11 +97,11 @@ def timeline(run: Run) -> Text:
     end = points[-1]["start"]
     total = max(end - points[0]["start"], 1.0)
     text = Text(f"{clock(points[0]['start'])} ")
-    for this, following in zip(points, points[1:], strict=False):
+    for this, following in pairwise(points):
         share = round((following["start"] - this["start"]) / total * _TIMELINE_WIDTH)
         text.append("█" * max(share, 1), style=_PHASES.get(this["status"], "white"))
     text.append(f" {clock(end)}\n")
-    for this, following in zip(points, points[1:], strict=False):
+    for this, following in pairwise(points):
         text.append("█ ", style=_PHASES.get(this["status"], "white"))
         text.append(f"{this['status']} {duration(following['start'] - this['start'])}   ")
     text.append(points[-1]["status"], style="bold")
