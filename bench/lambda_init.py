@@ -1,0 +1,25 @@
+"""Init of the launcher's Lambda function, from its asset, against ``boto3.client("sagemaker")``."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from bench.runner import Variant, measure, python
+
+TITLE = "Lambda init: import and clients, a fresh process each"
+BUDGETS = [("launcher", 'boto3.client("sagemaker")', 0.65)]
+
+
+def run() -> dict[str, list[float]]:
+    """Return seconds from the start of the import to a ready client, per variant and round."""
+    from constructs_lib.workloads.assets import stage  # noqa: PLC0415 - imports aws_cdk
+
+    with tempfile.TemporaryDirectory(prefix="gpucap-asset-") as folder:
+        asset = Path(folder)
+        stage(asset)
+        variants = [
+            Variant("launcher", python("launcher_init", str(asset)), {"PYTHONPATH": ""}),
+            Variant('boto3.client("sagemaker")', python("boto3_init"), {"PYTHONPATH": ""}),
+        ]
+        return measure(variants, "seconds", rounds=7)
