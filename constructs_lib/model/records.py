@@ -104,6 +104,19 @@ class RunRecord:
             cause=cause[:1000],
         )
 
+    @classmethod
+    def not_created(
+        cls, job_name: str, end: RunEnd, cause: str = "", *, failure: FailureClass | None = None
+    ) -> RunRecord:
+        """Return the record of a launch that never had a job.
+
+        Examples
+        --------
+        >>> RunRecord.not_created("a-1", RunEnd.QUOTA_EXCEEDED).to_dict()
+        {'job_name': 'a-1', 'status': 'NotCreated', 'end': 'QuotaExceeded', 'cause': ''}
+        """
+        return cls(job_name=job_name, status="NotCreated", end=end, failure=failure, cause=cause[:1000])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON data, without what is not known."""
         return {
@@ -117,10 +130,20 @@ def _end(described: Mapping[str, Any], cause: str, stopped_for: RunEnd | None) -
         return RunEnd.COMPLETED, None
     if described.get("SecondaryStatus") in ("MaxRuntimeExceeded", "MaxWaitTimeExceeded"):
         return RunEnd.MAX_RUNTIME_EXCEEDED, None
-    if status == "Stopped":
-        return stopped_for or RunEnd.STOPPED, None
     failure = classify(cause)
+    if status == "Stopped" and (stopped_for or not _waited_in_vain(described, failure)):
+        return stopped_for or RunEnd.STOPPED, None
+    failure = FailureClass.CAPACITY if status == "Stopped" else failure
     return end_of(failure), failure
+
+
+def _waited_in_vain(described: Mapping[str, Any], failure: FailureClass) -> bool:
+    # AWS's pages disagree on whether a job that waited for capacity until its limit ends as Failed or as Stopped.
+    limit = described.get("StoppingCondition", {}).get("MaxPendingTimeInSeconds")
+    over = described.get("TrainingEndTime") or described.get("LastModifiedTime")
+    waited = _between(described.get("CreationTime"), over) or 0
+    never_ran = not described.get("TrainingStartTime")
+    return never_ran and (failure is FailureClass.CAPACITY or bool(limit and waited >= limit))
 
 
 def _between(start: datetime | None, end: datetime | None) -> float | None:
