@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import sys
 from importlib.metadata import version
 from importlib.resources import files
@@ -37,6 +38,8 @@ STATUS_ENUMS = {
 }
 # The model lists statuses without saying which are terminal; a job in one of these will change again by itself.
 MOVING = {"InProgress", "Stopping", "Deleting"}
+# cfn-lint's folder of regional types, and the API it stands for here; it has none for training.
+REGIONAL = {"processing": "processing", "hosting": "endpoint", "cluster": "cluster", "transform": "transform"}
 LIMITS = {
     "InstancePreferenceList": "max",
     "MaxPendingTimeInSeconds": "range",
@@ -129,6 +132,23 @@ def job_states() -> dict[str, Any]:
     return {"as_of": "2026-11-29", "sources": sources, "rows": rows}
 
 
+def regional_types() -> dict[str, Any]:
+    """Accelerated types only, one row per API and type: cfn-lint reads them from AWS's price lists."""
+    rows = []
+    for folder, api in REGIONAL.items():
+        path = files("cfnlint") / f"data/schemas/extensions/aws_sagemaker_{folder}/instancetype_enum.json"
+        regions: dict[str, list[str]] = {}
+        for region, listed in json.loads(path.read_text()).items():
+            for name in listed["enum"] if isinstance(listed, dict) else []:
+                regions.setdefault(name, []).append(region)
+        accelerated = sorted(name for name in regions if re.match(r"ml\.(p|g|trn|inf|dl)[0-9]", name) or ".gr" in name)
+        rows += [
+            {"api": api, "type": name, "regions": sorted(regions[name]), "source": "cfn-lint"} for name in accelerated
+        ]
+    sources = {"cfn-lint": f"cfn-lint {version('cfn-lint')}, made from AWS's price lists: a hint, not a promise"}
+    return {"as_of": "2026-10-20", "sources": sources, "rows": rows}
+
+
 def render(document: dict[str, Any]) -> str:
     """One row a line, so that a diff shows the type that changed."""
     head = {k: v for k, v in document.items() if k != "rows"}
@@ -136,7 +156,12 @@ def render(document: dict[str, Any]) -> str:
     return json.dumps(head, indent=2)[:-2] + ',\n  "rows": [\n' + lines + "\n  ]\n}\n"
 
 
-GENERATED = {"instance_types.json": instance_types, "api_limits.json": api_limits, "job_states.json": job_states}
+GENERATED = {
+    "instance_types.json": instance_types,
+    "api_limits.json": api_limits,
+    "job_states.json": job_states,
+    "regional_types.json": regional_types,
+}
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ __all__ = [
     "job_states",
     "limit",
     "load",
+    "regional_types",
     "unknowns",
 ]
 
@@ -115,6 +116,13 @@ def limit(shape: str) -> Limit:
     """Return the bounds of one shape of the SageMaker model, such as ``MaxPendingTimeInSeconds``."""
     row = next(row for row in load("api_limits")["rows"] if row["shape"] == shape)
     return Limit(**{k: v for k, v in row.items() if k != "source"})
+
+
+@cache
+def regional_types(api: str) -> Mapping[str, frozenset[str]]:
+    """Return the regions in which AWS's price lists name each accelerated type for ``api``; none for training."""
+    rows = load("regional_types")["rows"]
+    return MappingProxyType({row["type"]: frozenset(row["regions"]) for row in rows if row["api"] == api})
 
 
 @cache

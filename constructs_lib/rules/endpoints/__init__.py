@@ -1,0 +1,1 @@
+"""Rules about endpoints, on reserved capacity and on pools of types."""

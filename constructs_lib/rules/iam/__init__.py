@@ -1,0 +1,1 @@
+"""Rules about policies on instance types and purchases."""

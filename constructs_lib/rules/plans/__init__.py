@@ -1,0 +1,1 @@
+"""Rules about training plans, and whatever buys or uses one."""

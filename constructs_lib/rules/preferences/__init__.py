@@ -1,0 +1,1 @@
+"""Rules about ordered lists of acceptable instance types."""

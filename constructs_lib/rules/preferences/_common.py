@@ -1,0 +1,120 @@
+"""What the rules on preference lists share: a job's or a variant's resources, parsed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from constructs_lib import facts
+from constructs_lib.model import is_unresolved
+from constructs_lib.rules.subjects import Kind, Subject
+from constructs_lib.rules.values import items, known_text, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["ENDPOINTS", "JOBS", "LISTS", "Entry", "Resources", "names", "resources_of"]
+
+JOBS = (Kind.TRAINING_JOB, Kind.PROCESSING_JOB)
+ENDPOINTS = (Kind.ENDPOINT_CONFIG,)
+LISTS = (*JOBS, *ENDPOINTS)
+
+_LOCATION = {Kind.TRAINING_JOB: ("ResourceConfig",), Kind.PROCESSING_JOB: ("ProcessingResources", "ClusterConfig")}
+_VARIANTS = ("ProductionVariants", "ShadowProductionVariants")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One acceptable type: ``type`` is ``None`` when it is not known here, ``facts`` when nobody knows the type."""
+
+    data: Mapping[str, Any]
+    at: str
+    type: str | None
+    facts: facts.InstanceType | None
+
+    @property
+    def accelerated(self) -> bool | None:
+        """Whether the type has accelerators; ``None`` if that is not known."""
+        if self.facts is None or self.facts.architecture is None:
+            return None
+        return self.facts.accelerator is not None
+
+
+@dataclass(slots=True)
+class Resources:
+    """Where a job or a variant says what it runs on.
+
+    ``entries`` are those of the list if there is one, else the single type's, else the instance groups'.
+    ``unknown`` means that the resources or the list as a whole are not known here.
+    """
+
+    api: str
+    data: Mapping[str, Any]
+    at: str
+    list_name: str
+    listed: bool
+    unknown: bool
+    entries: tuple[Entry, ...]
+
+    @property
+    def list_at(self) -> str:
+        """The path of the list."""
+        return f"{self.at}.{self.list_name}" if self.at else self.list_name
+
+    def path(self, key: str) -> str:
+        """Return the path of a member of the resources."""
+        return f"{self.at}.{key}" if self.at else key
+
+
+def resources_of(subject: Subject) -> tuple[Resources, ...]:
+    """Return the resources of a job (one) or of each variant of an endpoint configuration."""
+    return subject.view(_parse)
+
+
+def names(entries: Iterator[Entry] | list[Entry] | tuple[Entry, ...]) -> str:
+    """Return the types of the entries in words."""
+    return ", ".join(str(entry.type) for entry in entries)
+
+
+def _parse(subject: Subject) -> tuple[Resources, ...]:
+    if subject.kind is Kind.ENDPOINT_CONFIG:
+        return tuple(_variants(subject.data))
+    api = "training" if subject.kind is Kind.TRAINING_JOB else "processing"
+    raw: Any = subject.data
+    for key in _LOCATION[subject.kind]:
+        raw = raw.get(key) if isinstance(raw, dict) else raw
+        if is_unresolved(raw):
+            break
+    return (_resources(api, raw, ".".join(_LOCATION[subject.kind]), "InstancePreferences"),)
+
+
+def _variants(config: Mapping[str, Any]) -> Iterator[Resources]:
+    for group in _VARIANTS:
+        if is_unresolved(config.get(group)):
+            yield _resources("endpoint", config[group], group, "InstancePools")
+        for i, variant in enumerate(items(config.get(group))):
+            yield _resources("endpoint", variant, f"{group}[{i}]", "InstancePools")
+
+
+def _resources(api: str, raw: Any, at: str, list_name: str) -> Resources:
+    data = mapping(raw)
+    listed = data.get(list_name) is not None
+    unknown = is_unresolved(raw) or is_unresolved(data.get(list_name))
+    found = Resources(api, data, at, list_name, listed, unknown, ())
+    if listed:
+        found.entries = tuple(_entries(data[list_name], found.list_at))
+    elif data.get("InstanceType") is not None:
+        found.entries = (_entry(data, at),)
+    else:
+        found.entries = tuple(_entries(data.get("InstanceGroups"), found.path("InstanceGroups")))
+    return found
+
+
+def _entries(raw: Any, at: str) -> Iterator[Entry]:
+    for i, entry in enumerate(items(raw)):
+        yield _entry(mapping(entry), f"{at}[{i}]")
+
+
+def _entry(data: Mapping[str, Any], at: str) -> Entry:
+    name = known_text(data.get("InstanceType"))
+    return Entry(data, at, name, facts.instance_types().get(name) if name else None)

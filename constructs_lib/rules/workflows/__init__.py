@@ -1,0 +1,1 @@
+"""Rules about state machines that start jobs."""
