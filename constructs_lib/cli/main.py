@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "sandbox")
+COMMANDS = ("demo", "sandbox", "lint", "explain")
 EPILOG = """\
 first steps:
   gpucap demo                     watch a job find capacity: the CDK CLI deploys to a sandbox on this machine

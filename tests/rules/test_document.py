@@ -19,13 +19,13 @@ JSON_VALUES = st.recursive(
 def test_a_path_in_json_has_its_line():
     text = b'{\n  "Resources": {\n    "A": {"Type": "x",\n      "Properties": [1,\n 2]}\n  }\n}'
     document = read_document(text, "t.json")
-    assert document.line(("Resources", "A")) == 3
-    assert document.line(("Resources", "A", "Properties", 1)) == 5
+    assert document.line("Resources.A") == 3
+    assert document.line("Resources.A.Properties[1]") == 5
 
 
 def test_a_path_that_is_not_there_has_its_parents_line():
     document = read_document(b"A:\n  B: 1\n", "t.yaml")
-    assert document.line(("A", "C", "D")) == 1
+    assert document.line("A.C.D[3].E") == 1
 
 
 def test_short_intrinsics_become_long_ones():

@@ -16,7 +16,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Document", "UnreadableError", "read_document"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Document", "UnreadableError", "dotted", "read_document"]
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_DEPTH = 100
@@ -25,6 +25,7 @@ MAX_NODES = 2_000_000
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BARE_SHORT = frozenset({"Ref", "Condition"})
+_LAST_KEY = re.compile(r"(\.[^.\[]*|\[\d+\]|^[^.\[]+)$")
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
@@ -62,16 +63,26 @@ class Document:
     name: str
     data: Any
     text: str
-    _lines: dict[tuple[str | int, ...], int] | None = field(default=None, repr=False)
+    _lines: dict[str, int] | None = field(default=None, repr=False)
 
-    def line(self, path: Sequence[str | int]) -> int | None:
-        """Return the line of ``path``, or of its nearest parent that stands in the text."""
+    def line(self, path: str) -> int | None:
+        """Return the line of a `dotted` path, or of its nearest parent that stands in the text."""
         if self._lines is None:
-            self._lines = dict(_lines(yaml.compose(self.text.replace("\t", " "), Loader=_LOADER)))
-        key = tuple(path)
-        while key and key not in self._lines:
-            key = key[:-1]
-        return self._lines.get(key)
+            self._lines = _lines_of(_compose(self.text.replace("\t", " ")))
+        while path and path not in self._lines:
+            path = _LAST_KEY.sub("", path)
+        return self._lines.get(path)
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return a path for people.
+
+    Examples
+    --------
+    >>> dotted(("Resources", "Job", "Properties", "Tags", 0, "Key"))
+    'Resources.Job.Properties.Tags[0].Key'
+    """
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
 
 
 def read_document(content: bytes, name: str) -> Document:
@@ -92,7 +103,7 @@ def read_document(content: bytes, name: str) -> Document:
     Examples
     --------
     >>> document = read_document(b'{"A":\n {"B": 1}}', "x.json")
-    >>> document.data, document.line(("A", "B"))
+    >>> document.data, document.line("A.B")
     ({'A': {'B': 1}}, 2)
     """
     text = _decode(content)
@@ -102,7 +113,7 @@ def read_document(content: bytes, name: str) -> Document:
         return Document(name, _json(text), text)
     node = _compose(text)
     _check_size(node)
-    return Document(name, _plain(node), text, _lines=dict(_lines(node)))
+    return Document(name, _plain(node), text, _lines=_lines_of(node))
 
 
 def _decode(content: bytes) -> str:
@@ -150,16 +161,17 @@ def _is_flow_yaml(text: str) -> bool:
 
 def _compose(text: str) -> yaml.Node:
     try:
-        node = yaml.compose(text, Loader=_LOADER)
+        nodes = list(yaml.compose_all(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = (error.problem or "not YAML").lower()
         raise UnreadableError(f"not YAML: {words}", mark.line + 1 if mark else None) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise UnreadableError(f"not YAML: {str(error).lower()}") from error
-    if node is None:
+    if not nodes:
         raise UnreadableError("the file holds no data")
-    return node
+    # Several documents in one file (as Kubernetes has them) are a list of documents.
+    return nodes[0] if len(nodes) == 1 else yaml.SequenceNode("tag:yaml.org,2002:seq", nodes, nodes[0].start_mark)
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:
@@ -243,6 +255,10 @@ def _short_intrinsic(node: yaml.Node) -> Any:
     if name == "GetAtt" and isinstance(value, str):
         value = value.split(".", 1)
     return {name if name in _BARE_SHORT else f"Fn::{name}": value}
+
+
+def _lines_of(root: yaml.Node) -> dict[str, int]:
+    return {dotted(path): line for path, line in _lines(root)}
 
 
 def _lines(

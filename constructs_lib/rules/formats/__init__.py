@@ -1,0 +1,1 @@
+"""Findings as JSON, SARIF 2.1.0 and GitHub annotations, for machines."""
