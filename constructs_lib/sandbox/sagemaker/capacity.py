@@ -1,0 +1,120 @@
+"""What an AWS account could get, and when: the sandbox's stage directions."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from constructs_lib.sandbox.errors import SandboxError
+
+from .capacity_file import read_capacity
+from .seeds import UNLIMITED, JobTimes, Level, PlanSeed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Capacity"]
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Free instances over time, quotas, plans that are already bought, and how long jobs take.
+
+    Parameters
+    ----------
+    types
+        Levels of free instances by instance type and zone (None: any zone). Before its first level a type has none.
+        A level says what is free for whoever asks from then on; jobs that take these instances give them back, those
+        that older jobs still hold do not come back to it.
+    default_free
+        What is free of every other type: unlimited unless told.
+    quotas
+        Instances allowed, by quota name such as ``ml.g5.48xlarge for training job usage``. A quota that is not named
+        is unlimited.
+    plans
+        Training plans that exist from the start.
+    job, overrides
+        How long the phases of a job take, in general and by job name pattern (the first that matches counts).
+
+    Examples
+    --------
+    >>> capacity = Capacity.of({"types": {"ml.p5.48xlarge": [{"at": "25m", "free": 8}]}, "job": {"runtime": "2h"}})
+    >>> capacity.job_times("any").runtime
+    7200.0
+    >>> for line in capacity.lines():
+    ...     print(line)
+    ml.p5.48xlarge: 0 free, 8 after 25m
+    other types: unlimited
+    quotas: unlimited
+    """
+
+    types: Mapping[str, Mapping[str | None, tuple[Level, ...]]] = field(default_factory=dict)
+    default_free: float = UNLIMITED
+    quotas: Mapping[str, int] = field(default_factory=dict)
+    plans: tuple[PlanSeed, ...] = ()
+    job: JobTimes = JobTimes()  # noqa: RUF009  frozen
+    overrides: tuple[tuple[str, JobTimes], ...] = ()
+
+    @classmethod
+    def load(cls, path: Path | str) -> Capacity:
+        """Read a capacity file.
+
+        Raises
+        ------
+        SandboxError
+            If the file can not be read, or naming each mistake in it with file, line and key.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SandboxError(f"{path}: can not read the capacity file: {error}") from None
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, source: str = "capacity") -> Capacity:
+        """Read the text of a capacity file; `source` names it in errors, which are those of `load`."""
+        return cls(**read_capacity(text, source))
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Capacity:
+        """Read a capacity file's content given as plain data; errors are those of `load`."""
+        return cls.parse(yaml.safe_dump(dict(document), sort_keys=False))
+
+    def job_times(self, job_name: str) -> JobTimes:
+        """Return how long the phases of one job take."""
+        return next((times for name, times in self.overrides if fnmatch.fnmatchcase(job_name, name)), self.job)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is free, for a person to read; defaults are stated."""
+        for name, zones in self.types.items():
+            for zone, levels in zones.items():
+                yield f"{name}{f' in {zone}' if zone else ''}: {_timeline(levels)}"
+        yield f"other types: {_number(self.default_free)}"
+        for name, count in self.quotas.items():
+            yield f"quota {name}: {count}"
+        yield "other quotas: unlimited" if self.quotas else "quotas: unlimited"
+        for plan in self.plans:
+            counts = "+".join(str(segment.count) for segment in plan.segments)
+            yield f"plan {plan.name}: {counts} x {plan.instance_type} for {plan.target}"
+
+
+def _timeline(levels: tuple[Level, ...]) -> str:
+    if len(levels) == 1 and levels[0].at.seconds == -UNLIMITED:
+        return f"{_number(levels[0].free)} free"
+    changes = [f"{_number(level.free)} {_when(level)}" for level in levels]
+    return ", ".join(["0 free", *changes])
+
+
+def _when(level: Level) -> str:
+    if level.at.absolute:
+        return f"at epoch {level.at.seconds:.0f}"
+    minutes, seconds = divmod(level.at.seconds, 60)
+    return f"after {minutes:.0f}m" + (f"{seconds:.0f}s" if seconds else "")
+
+
+def _number(count: float) -> str:
+    return "unlimited" if count == UNLIMITED else f"{count:.0f}"

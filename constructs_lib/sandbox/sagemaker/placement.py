@@ -1,0 +1,208 @@
+"""Who waits for which capacity, and who gets it when it comes free: driven by events, first come first served."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .evaluation import Entry, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence, Set
+
+    from .agenda import Agenda, Task
+    from .capacity import Capacity
+    from .evaluation import Look
+    from .plans import Plan, Plans, Segment
+    from .supply import Supply, Taken
+
+    Evaluate = Callable[[Sequence[Entry], Callable[[Entry], float]], tuple[Entry | None, list[Look]]]
+
+__all__ = ["Holding", "Placement", "Ticket"]
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """Instances that a ticket got: from a plan's segment, or On-Demand."""
+
+    ticket: Ticket
+    entry: Entry
+    segment: Segment | None
+    taken: Taken | None
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A wish for instances.
+
+    Parameters
+    ----------
+    owner
+        The job's name.
+    usage
+        What the instances are for, in the words of quota names, such as ``training job usage``.
+    entries
+        The acceptable ways to run, in order.
+    zones
+        Where instances may lie; None: anywhere.
+    patience
+        Seconds that the ticket may wait in all; None: it is evaluated once.
+    placed, gave_up, evicted
+        Called with what the ticket got; when it gave up (True if its plans are over); when its plan's segment ends
+        under it. Each also receives the moment.
+    """
+
+    owner: str
+    usage: str
+    entries: tuple[Entry, ...]
+    zones: Set[str] | None
+    patience: float | None
+    placed: Callable[[Holding, float], None]
+    gave_up: Callable[[bool, float], None]
+    evicted: Callable[[float], None]
+    waited: float = 0
+    counting_since: float | None = None
+    deadline: Task | None = None
+
+    def sources(self) -> set[str]:
+        """Return where the ticket's instances may come from: types, for On-Demand, and plan ARNs."""
+        return {entry.plan or entry.instance_type for entry in self.entries}
+
+
+@dataclass
+class Placement:
+    """The queue for capacity.
+
+    Tickets are evaluated when they come, and again whenever a source of theirs may have become richer: a new level, a
+    job that returned its instances, a plan's segment that begins. A ticket that does not fit is passed over, so a
+    smaller one behind it may run first. Nothing polls.
+
+    Source: SageMaker guide, train-instance-preferences and training-plan-utilization-for-training-jobs.
+    """
+
+    agenda: Agenda
+    supply: Supply
+    plans: Plans
+    choose: Evaluate = evaluate
+    evaluations: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    _waiting: dict[Ticket, None] = field(default_factory=dict)
+    _held: dict[Holding, None] = field(default_factory=dict)
+
+    def follow(self, capacity: Capacity, start: float) -> None:
+        """Put a capacity file's levels and the plans' segments on the agenda; call it once, within a moment."""
+        for name, zones in capacity.types.items():
+            for zone, levels in zones.items():
+                for level in sorted(levels, key=lambda row: row.at.after(start)):
+                    at = level.at.after(start)
+                    if at <= start:
+                        self.supply.set_level(name, level.free, zone)
+                    else:
+                        self.agenda.at(at, self._new_level(name, level.free, zone))
+        for plan in self.plans:
+            for segment in plan.segments:
+                self.agenda.at(segment.start, lambda t, arn=plan.arn: self._offer({arn}, t))  # type: ignore[misc]
+                self.agenda.at(segment.cut, lambda t, p=plan, s=segment: self._cut(p, s, t))  # type: ignore[misc]
+                self.agenda.at(segment.end, lambda t, arn=plan.arn: self._offer({arn}, t))  # type: ignore[misc]
+
+    def set_free(self, instance_type: str, free: float, zone: str | None, now: float) -> None:
+        """Begin a new level and offer it."""
+        self.supply.set_level(instance_type, free, zone)
+        if free:
+            self._offer({instance_type}, now)
+
+    def submit(self, ticket: Ticket, now: float) -> None:
+        """Evaluate a ticket; keep it if it may wait."""
+        if self._place(ticket, now):
+            return
+        over = self._is_hopeless(ticket, now)
+        if over or ticket.patience is None:
+            ticket.gave_up(over, now)
+            return
+        self._waiting[ticket] = None
+        self._count(ticket, now)
+
+    def withdraw(self, ticket: Ticket, now: float) -> None:
+        """Forget a ticket that waits."""
+        if ticket in self._waiting:
+            self._stop_counting(ticket, now)
+            del self._waiting[ticket]
+
+    def release(self, holding: Holding, now: float) -> None:
+        """Take instances back and offer them."""
+        self._take_back(holding)
+        self._offer({holding.entry.plan or holding.entry.instance_type}, now)
+
+    def in_use(self, instance_type: str, usage: str) -> int:
+        """Return how many instances of a type are held for one usage, from plans and On-Demand."""
+        held = (h for h in self._held if h.entry.instance_type == instance_type and h.ticket.usage == usage)
+        return sum(holding.entry.count for holding in held)
+
+    def _new_level(self, instance_type: str, free: float, zone: str | None) -> Callable[[float], None]:
+        return lambda t: self.set_free(instance_type, free, zone, t)
+
+    def _offer(self, sources: set[str], now: float) -> None:
+        for ticket in list(self._waiting):
+            if ticket in self._waiting and ticket.sources() & sources and not self._place(ticket, now):
+                self._count(ticket, now)
+
+    def _place(self, ticket: Ticket, now: float) -> bool:
+        winner, looks = self.choose(ticket.entries, lambda entry: self._free(entry, ticket.zones, now))
+        self.evaluations[ticket.owner] += [look.record(now) for look in looks]
+        if winner is None:
+            return False
+        self.withdraw(ticket, now)
+        segment = self.plans.use(winner.plan, winner.count, now) if winner.plan else None
+        taken = None if segment else self.supply.take(winner.instance_type, winner.count, ticket.zones)
+        holding = Holding(ticket, winner, segment, taken)
+        self._held[holding] = None
+        ticket.placed(holding, now)
+        return True
+
+    def _free(self, entry: Entry, zones: Set[str] | None, now: float) -> float:
+        if entry.plan:
+            return self.plans.free(entry.plan, now, zones)
+        return self.supply.free(entry.instance_type, zones)
+
+    def _take_back(self, holding: Holding) -> None:
+        del self._held[holding]
+        if holding.segment:
+            holding.segment.in_use -= holding.entry.count
+        if holding.taken:
+            self.supply.give_back(holding.taken)
+
+    def _cut(self, plan: Plan, segment: Segment, now: float) -> None:
+        """End a segment's use: who runs there loses its instances; who waits for a plan that is over gives up."""
+        for holding in [h for h in self._held if h.segment is segment]:
+            self._take_back(holding)
+            holding.ticket.evicted(now)
+        for ticket in [t for t in self._waiting if plan.arn in t.sources()]:
+            if self._is_hopeless(ticket, now):
+                self.withdraw(ticket, now)
+                ticket.gave_up(True, now)
+
+    def _is_hopeless(self, ticket: Ticket, now: float) -> bool:
+        plans = [self.plans.get(entry.plan) if entry.plan else None for entry in ticket.entries]
+        return all(plan is not None and plan.over(now) for plan in plans)
+
+    def _count(self, ticket: Ticket, now: float) -> None:
+        """Let a waiting ticket's time count, or not, as its sources say now."""
+        self._stop_counting(ticket, now)
+        if ticket.patience is not None and any(self._counts(entry, now) for entry in ticket.entries):
+            ticket.counting_since = now
+            ticket.deadline = self.agenda.at(now + ticket.patience - ticket.waited, lambda t: self._expire(ticket, t))
+
+    def _stop_counting(self, ticket: Ticket, now: float) -> None:
+        if ticket.deadline is not None and ticket.counting_since is not None:
+            ticket.deadline.cancel()
+            ticket.waited += now - ticket.counting_since
+            ticket.deadline = ticket.counting_since = None
+
+    def _counts(self, entry: Entry, now: float) -> bool:
+        """Say whether waiting for this entry counts: time before and between a plan's segments does not."""
+        plan = self.plans.get(entry.plan) if entry.plan else None
+        return plan is None or plan.status(now) == "Active"
+
+    def _expire(self, ticket: Ticket, now: float) -> None:
+        self.withdraw(ticket, now)
+        ticket.gave_up(False, now)

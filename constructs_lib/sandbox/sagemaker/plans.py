@@ -1,0 +1,203 @@
+"""Training plans that already exist: their life on the clock, what of them is in use, and their describe calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from constructs_lib.sandbox.errors import ServiceError
+
+from .paging import page, sort_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Set
+
+    from constructs_lib.sandbox.context import Context
+
+    from .agenda import Agenda
+    from .seeds import PlanSeed
+    from .tags import Tags
+
+__all__ = ["Plan", "Plans", "Segment"]
+
+# How long before a segment's end its instances go, by target.
+# Source: SageMaker guide, reserve-capacity-with-training-plans; endpoints are not stated and taken as the others.
+_CUT = {"hyperpod-cluster": 3600}
+_CUT_OTHERS = 1800
+
+
+@dataclass
+class Segment:
+    """One reserved capacity: from `start` to `end`, usable until `cut`."""
+
+    arn: str
+    start: float
+    end: float
+    cut: float
+    count: int
+    zone: str
+    in_use: int = 0
+
+
+@dataclass
+class Plan:
+    """One training plan."""
+
+    arn: str
+    seed: PlanSeed
+    segments: list[Segment] = field(default_factory=list)
+
+    def status(self, now: float) -> str:
+        """Return the plan's status."""
+        if self.seed.status:
+            return self.seed.status
+        if now >= self.segments[-1].end:
+            return "Expired"
+        return "Active" if any(s.start <= now < s.end for s in self.segments) else "Scheduled"
+
+    def segment(self, now: float) -> Segment:
+        """Return the segment under way, else the next, else the last."""
+        return next((s for s in self.segments if now < s.end), self.segments[-1])
+
+    def usable(self, now: float) -> Segment | None:
+        """Return the segment whose instances can be used now."""
+        if self.status(now) != "Active":
+            return None
+        return next((s for s in self.segments if s.start <= now < s.cut), None)
+
+    def over(self, now: float) -> bool:
+        """Say whether the plan will never give instances again."""
+        return self.status(now) in ("Expired", "Failed") or now >= self.segments[-1].cut
+
+
+class Plans:
+    """All training plans of the account.
+
+    Parameters
+    ----------
+    context
+        Account and region.
+    agenda
+        The order of time.
+    seeds, start
+        The plans, and the epoch seconds from which their offsets count.
+    tags
+        Where tags are kept.
+    """
+
+    def __init__(self, context: Context, agenda: Agenda, seeds: tuple[PlanSeed, ...], start: float, tags: Tags) -> None:
+        self._agenda = agenda
+        self._prefix = f"arn:aws:sagemaker:{context.region}:{context.account}"
+        self._plans: dict[str, Plan] = {}
+        for seed in seeds:
+            plan = Plan(f"{self._prefix}:training-plan/{seed.name}", seed)
+            for number, part in enumerate(seed.segments, 1):
+                begin, end = part.start.after(start), part.end.after(start)
+                arn = f"{self._prefix}:reserved-capacity/{seed.name}-{number}"
+                cut = end - _CUT.get(seed.target, _CUT_OTHERS)
+                plan.segments.append(Segment(arn, begin, end, cut, part.count, part.zone or f"{context.region}a"))
+            plan.segments.sort(key=lambda s: s.start)
+            self._plans[plan.arn] = plan
+            tags.create(plan.arn, [{"Key": key, "Value": value} for key, value in seed.tags])
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self._plans.values())
+
+    def get(self, arn: str) -> Plan | None:
+        """Return a plan by its ARN."""
+        return self._plans.get(arn)
+
+    def free(self, arn: str, now: float, zones: Set[str] | None = None) -> int:
+        """Return how many instances a plan can give now."""
+        segment = self._plans[arn].usable(now)
+        if segment is None or (zones is not None and segment.zone not in zones):
+            return 0
+        return segment.count - segment.in_use
+
+    def use(self, arn: str, count: int, now: float) -> Segment:
+        """Take instances of the segment under way; ask `free` before."""
+        segment = self._plans[arn].segment(now)
+        segment.in_use += count
+        return segment
+
+    def operations(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        """Return the API operations by name."""
+        return {
+            "DescribeTrainingPlan": self._describe,
+            "ListTrainingPlans": self._list,
+            "DescribeReservedCapacity": self._describe_reserved_capacity,
+        }
+
+    def _describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        name = request["TrainingPlanName"]
+        arn = name if name.startswith("arn:") else f"{self._prefix}:training-plan/{name}"
+        with self._agenda.moment() as now:
+            plan = self._plans.get(arn)
+            if plan is None:
+                raise ServiceError("ResourceNotFound", f"Training plan {name} does not exist.")
+            return _summary(plan, now)
+
+    def _list(self, request: dict[str, Any]) -> dict[str, Any]:
+        with self._agenda.moment() as now:
+            rows = [_summary(plan, now) for plan in self._plans.values()]
+        wanted = {f["Value"] for f in request.get("Filters", ()) if f["Name"] == "Status"}
+        rows = [row for row in rows if not wanted or row["Status"] in wanted]
+        keys = (request.get("SortBy", "TrainingPlanName"), "TrainingPlanName")
+        rows = sort_rows(rows, request, {"StartTime": "StartTime"}, *keys)
+        return page(rows, request, "TrainingPlanSummaries", keys)
+
+    def _describe_reserved_capacity(self, request: dict[str, Any]) -> dict[str, Any]:
+        arn = request["ReservedCapacityArn"]
+        with self._agenda.moment() as now:
+            for plan in self._plans.values():
+                for segment in plan.segments:
+                    if segment.arn == arn:
+                        counts = {
+                            "AvailableInstanceCount": segment.count - segment.in_use,
+                            "InUseInstanceCount": segment.in_use,
+                        }
+                        return _reserved_capacity(plan, segment, now) | counts
+        raise ServiceError("ResourceNotFound", f"Reserved capacity {arn} does not exist.")
+
+
+def _summary(plan: Plan, now: float) -> dict[str, Any]:
+    current = plan.segment(now)
+    hours, minutes = _duration(sum(s.end - s.start for s in plan.segments))
+    fee = {"UpfrontFee": plan.seed.upfront_fee, "CurrencyCode": plan.seed.currency} if plan.seed.upfront_fee else {}
+    return {
+        "TrainingPlanArn": plan.arn,
+        "TrainingPlanName": plan.seed.name,
+        "Status": plan.status(now),
+        "DurationHours": hours,
+        "DurationMinutes": minutes,
+        "StartTime": plan.segments[0].start,
+        "EndTime": plan.segments[-1].end,
+        **fee,
+        "TotalInstanceCount": current.count,
+        "AvailableInstanceCount": current.count - current.in_use,
+        "InUseInstanceCount": current.in_use,
+        "TargetResources": [plan.seed.target],
+        "ReservedCapacitySummaries": [_reserved_capacity(plan, s, now) for s in plan.segments],
+    }
+
+
+def _reserved_capacity(plan: Plan, segment: Segment, now: float) -> dict[str, Any]:
+    hours, minutes = _duration(segment.end - segment.start)
+    phase = "Scheduled" if now < segment.start else "Active" if now < segment.end else "Expired"
+    return {
+        "ReservedCapacityArn": segment.arn,
+        "ReservedCapacityType": "Instance",
+        "InstanceType": plan.seed.instance_type,
+        "TotalInstanceCount": segment.count,
+        "Status": plan.seed.status or phase,
+        "AvailabilityZone": segment.zone,
+        "DurationHours": hours,
+        "DurationMinutes": minutes,
+        "StartTime": segment.start,
+        "EndTime": segment.end,
+    }
+
+
+def _duration(seconds: float) -> tuple[int, int]:
+    hours, rest = divmod(int(seconds), 3600)
+    return hours, rest // 60

@@ -1,0 +1,154 @@
+"""The front of the fake: one request in, one answer or error out, with or without HTTP."""
+
+from __future__ import annotations
+
+import copy
+import json
+import uuid
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from constructs_lib.sandbox.errors import ServiceError
+from constructs_lib.sandbox.modelcheck import check, operation_model
+
+from .agenda import Agenda
+from .endpoints import Endpoints
+from .evaluation import evaluate
+from .placement import Placement
+from .plans import Plans
+from .resources import Resources
+from .supply import Supply
+from .tags import Tags
+from .training_jobs import TrainingJobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from constructs_lib.sandbox.context import Context
+
+    from .capacity import Capacity
+    from .placement import Evaluate
+
+__all__ = ["SageMaker"]
+
+Request = dict[str, Any]
+
+
+class SageMaker:
+    """SageMaker's control plane for one account and region.
+
+    Parameters
+    ----------
+    context
+        The sandbox's clock, switches, events and clients.
+    capacity
+        What is free when, quotas, plans and how jobs run; offsets count from now.
+    choose
+        How an entry is chosen; only tests give another than AWS's.
+
+    Attributes
+    ----------
+    requests
+        Every request received: the virtual time, the operation and the request, refused ones included.
+    """
+
+    def __init__(self, context: Context, capacity: Capacity, choose: Evaluate = evaluate) -> None:
+        self.requests: list[tuple[float, str, Request]] = []
+        self._agenda = Agenda(context.clock)
+        with self._agenda.moment() as start:
+            tags = Tags(self._agenda)
+            plans = Plans(context, self._agenda, capacity.plans, start, tags)
+            self._placement = Placement(self._agenda, Supply(capacity), plans, choose)
+            self._placement.follow(capacity, start)
+            resources = Resources(context, self._agenda, tags)
+            self._operations: dict[str, Callable[[Request], Request]] = {
+                **resources.operations(),
+                **Endpoints(resources).operations(),
+                **TrainingJobs(context, capacity, self._placement, tags).operations(),
+                **plans.operations(),
+                **tags.operations(),
+            }
+
+    def handle(self, operation: str, request: Request) -> Request:
+        """Do one API call.
+
+        Parameters
+        ----------
+        operation
+            Such as ``CreateTrainingJob``.
+        request
+            Its members; timestamps as epoch seconds, text or `datetime`.
+
+        Returns
+        -------
+        dict
+            The answer's members; timestamps as epoch seconds.
+
+        Raises
+        ------
+        ServiceError
+            If SageMaker refuses, or the sandbox has no such operation.
+        """
+        with self._agenda.moment() as now:
+            self.requests.append((now, operation, copy.deepcopy(request)))
+        operation_model("sagemaker", operation)
+        if operation not in self._operations:
+            raise ServiceError(
+                "UnknownOperationException",
+                f"the sandbox has no SageMaker operation {operation}; it has {', '.join(sorted(self._operations))}",
+            )
+        check("sagemaker", operation, request)
+        return self._operations[operation](copy.deepcopy(request))
+
+    def set_free(self, instance_type: str, free: float, zone: str | None = None) -> None:
+        """Say how many instances of a type are free from now on, as a level of the capacity file would.
+
+        Raises
+        ------
+        SandboxError
+            If the number is negative or the zone not one of the type's.
+        """
+        with self._agenda.moment() as now:
+            self._placement.set_free(instance_type, free, zone, now)
+
+    def evaluations(self, job_name: str) -> list[dict[str, Any]]:
+        """Return what each evaluation of a job saw, oldest first.
+
+        Returns
+        -------
+        list of dict
+            ``time`` (epoch seconds), ``rank``, ``instance_type``, ``training_plan_arn`` (None: On-Demand), ``needed``,
+            ``free`` (a number or ``unlimited``) and ``outcome`` (``selected`` or ``no capacity``).
+        """
+        with self._agenda.moment():
+            return [dict(row) for row in self._placement.evaluations.get(job_name, ())]
+
+    def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer an AWS JSON 1.1 request over HTTP."""
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+        status, answer = self._answer(operation, body)
+        data = json.dumps(answer).encode()
+        headers = [
+            ("Content-Type", "application/x-amz-json-1.1"),
+            ("Content-Length", str(len(data))),
+            ("x-amzn-RequestId", str(uuid.uuid4())),
+        ]
+        start_response(f"{status} {HTTPStatus(status).phrase}", headers)
+        return [data]
+
+    def _answer(self, operation: str, body: bytes) -> tuple[int, Request]:
+        try:
+            return 200, self.handle(operation, _read(body))
+        except ServiceError as error:
+            return error.status, {"__type": error.code, "message": error.message}
+
+
+def _read(body: bytes) -> Request:
+    try:
+        request = json.loads(body or b"{}")
+    except ValueError as error:
+        raise ServiceError("SerializationException", f"the request is no JSON: {error}") from None
+    if not isinstance(request, dict):
+        raise ServiceError("SerializationException", "the request is no JSON object")
+    return request

@@ -1,0 +1,182 @@
+"""The life of training jobs on the virtual clock: from waiting for capacity to the status they end in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .placement import Ticket
+from .switches import reading
+from .training_request import DAY, has_local_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Set
+
+    from constructs_lib.sandbox.context import Context
+
+    from .placement import Holding, Placement
+    from .tags import Tags
+    from .training_job import TrainingJob
+
+__all__ = ["TrainingLife", "usage"]
+
+_PATIENCE = {"2d": 2 * DAY, "28d": 28 * DAY, "at-once": None}
+_NO_CAPACITY = "Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
+_MESSAGES = {
+    "Starting": "Preparing the instances for training",
+    "Downloading": "Downloading input data",
+    "Training": "Training image download completed. Training in progress.",
+    "Uploading": "Uploading generated training model",
+}
+_PLAN_OVER = "The reserved capacity of the training plan has ended."
+
+
+def usage(job: TrainingJob) -> str:
+    """Return the words of the quota that a job's instances count against."""
+    return "spot training job usage" if job.demand.is_spot else "training job usage"
+
+
+class TrainingLife:
+    """Moves training jobs through their statuses and tells of each change.
+
+    Parameters
+    ----------
+    context
+        Where events go, and the switches.
+    placement
+        Where capacity comes from; every method is called within a moment of its agenda.
+    tags
+        What events show of a job's tags.
+    """
+
+    def __init__(self, context: Context, placement: Placement, tags: Tags) -> None:
+        self._context, self._placement, self._tags = context, placement, tags
+        self._agenda = placement.agenda
+
+    def begin(self, job: TrainingJob, zones: Set[str] | None, now: float) -> None:
+        """Look for capacity for a new job."""
+        job.ticket = Ticket(
+            owner=job.name,
+            usage=usage(job),
+            entries=job.demand.entries,
+            zones=zones,
+            patience=self._patience(job),
+            placed=lambda holding, t: self._start(job, holding, t),
+            gave_up=lambda over, t: self._give_up(job, over, t),
+            evicted=lambda t: self._lose_instances(job, t),
+        )
+        self._placement.submit(job.ticket, now)
+        if job.status == "InProgress" and job.selected is None:
+            self._move(job, "InProgress", "Pending", "Waiting for compute capacity", now)
+
+    def stop(self, job: TrainingJob, now: float) -> None:
+        """Stop a job that has not ended."""
+        self._wind_down(job, "Stopped", now)
+
+    def _patience(self, job: TrainingJob) -> float | None:
+        entries = job.demand.entries
+        if not job.demand.is_accelerated:
+            return None  # evaluated once, never queued
+        if job.demand.max_pending is not None:
+            return job.demand.max_pending
+        if all(entry.plan for entry in entries):
+            return _PATIENCE["2d"]
+        return _PATIENCE[reading(self._context.faults, "sagemaker.default-pending")]
+
+    def _start(self, job: TrainingJob, holding: Holding, now: float) -> None:
+        job.holding, job.selected = holding, holding.entry
+        if job.demand.has_volume_key and has_local_storage(holding.entry.instance_type):
+            words = (
+                f"ClientError: VolumeKmsKeyId can't be used with {holding.entry.instance_type}: it has local storage."
+            )
+            self._end(job, "Failed", "Failed", now, words)
+            return
+        self._phase(job, "Starting", job.times.start, self._download, now)
+
+    def _download(self, job: TrainingJob, now: float) -> None:
+        job.started = now if job.started is None else job.started
+        job.running_since = now
+        job.limit = self._agenda.at(now + job.demand.max_runtime - job.ran, lambda t: self._overrun(job, t))
+        self._phase(job, "Downloading", job.times.download, self._train, now)
+
+    def _train(self, job: TrainingJob, now: float) -> None:
+        job.training_since = now
+        left = job.times.runtime - job.trained
+        self._phase(job, "Training", left, self._finish, now)
+
+    def _finish(self, job: TrainingJob, now: float) -> None:
+        if job.times.fail is not None:
+            self._end(job, "Failed", "Failed", now, job.times.fail)
+            return
+        if job.limit is not None:
+            job.limit.cancel()
+        self._phase(job, "Uploading", job.times.upload, self._complete, now)
+
+    def _complete(self, job: TrainingJob, now: float) -> None:
+        self._end(job, "Completed", "Completed", now)
+
+    def _overrun(self, job: TrainingJob, now: float) -> None:
+        self._wind_down(job, "MaxRuntimeExceeded", now)
+
+    def _wind_down(self, job: TrainingJob, secondary: str, now: float) -> None:
+        """Stop, and take the declared time for it."""
+        job.cancel_tasks()
+        job.ends_as = secondary
+        if job.ticket is not None:
+            self._placement.withdraw(job.ticket, now)
+        self._move(job, "Stopping", "Stopping", "Stopping the training job", now)
+        job.step = self._agenda.at(now + job.times.stop_takes, lambda t: self._end(job, "Stopped", secondary, t))
+
+    def _give_up(self, job: TrainingJob, plan_is_over: bool, now: float) -> None:
+        """End a job that found no capacity."""
+        open_question = "sagemaker.plan-ends-under-job" if plan_is_over else "sagemaker.pending-expired"
+        waits = job.ticket is not None and job.ticket.patience is not None
+        if waits and reading(self._context.faults, open_question) == "stopped":
+            self._end(job, "Stopped", "Stopped", now)
+            return
+        word = reading(self._context.faults, "sagemaker.capacity-failure-reason")
+        self._end(job, "Failed", "Failed", now, f"{word}: {_PLAN_OVER if plan_is_over else _NO_CAPACITY}")
+
+    def _lose_instances(self, job: TrainingJob, now: float) -> None:
+        """Go back to waiting because the plan's segment ends; what no checkpoint keeps is lost."""
+        job.cancel_tasks()
+        job.pause(now)
+        job.holding = None
+        if job.status == "Stopping":
+            self._end(job, "Stopped", job.ends_as, now)
+            return
+        if job.training_since is not None and "CheckpointConfig" in job.request:
+            job.trained = min(job.times.runtime, job.trained + now - job.training_since)
+        job.training_since = None
+        if job.ticket is None or job.selected is None:
+            return
+        job.ticket.entries = (job.selected,)
+        self._placement.submit(job.ticket, now)
+        if job.holding is None and job.status == "InProgress":
+            self._move(job, "InProgress", "Pending", "Waiting for the next reserved capacity of the plan", now)
+
+    def _phase(
+        self, job: TrainingJob, secondary: str, seconds: float, then: Callable[[TrainingJob, float], None], now: float
+    ) -> None:
+        self._move(job, "InProgress", secondary, _MESSAGES[secondary], now)
+        job.step = self._agenda.at(now + seconds, lambda t: then(job, t))
+
+    def _end(self, job: TrainingJob, status: str, secondary: str, now: float, reason: str | None = None) -> None:
+        job.cancel_tasks()
+        job.pause(now)
+        job.failure_reason = reason
+        if job.started is not None or status == "Failed":
+            job.ended = now
+        self._move(job, status, secondary, reason or f"The training job is {status}", now)
+        holding, job.holding = job.holding, None
+        if holding is not None:
+            self._placement.release(holding, now)
+
+    def _move(self, job: TrainingJob, status: str, secondary: str, message: str, now: float) -> None:
+        job.move(status, secondary, message, now)
+        faults = self._context.faults
+        if secondary == "Pending" and reading(faults, "sagemaker.events-pending") == "unsent":
+            return
+        detail = job.event(
+            self._tags.of(job.arn), with_selection=reading(faults, "sagemaker.events-selected") == "present"
+        )
+        self._context.emit("aws.sagemaker", "SageMaker Training Job State Change", detail, [job.arn])
