@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from constructs_lib.model import is_unresolved
-from constructs_lib.model.wildcards import matches
+from constructs_lib.model.wildcards import has_wildcard, matches
 from constructs_lib.rules.policies.documents import as_list
 
 __all__ = ["all_of", "any_of", "arn_matches", "condition_holds", "negated", "split_operator"]
@@ -75,7 +75,8 @@ def _key_holds(operator: str, wanted: list[Any], given: ContextValue | None, *, 
         return None
     if base == "null":
         return None if qualifier or if_exists else _null_holds(texts, given)
-    if compare is None or qualifier not in ("", *SET_OPERATORS):
+    # True or false, both at once: no document says that this is "any".
+    if compare is None or qualifier not in ("", *SET_OPERATORS) or (base == "bool" and len(texts) > 1):
         return None
     is_negated = base in NEGATED
     if given is None:
@@ -137,15 +138,19 @@ def _numeric(order: Callable[[Decimal, Decimal], bool]) -> Callable[[str, str], 
 
 
 def arn_matches(pattern: str, arn: str) -> Truth:
-    """Match an ARN part by part; where matching it as one text would differ, no document decides."""
-    as_text = matches(pattern, arn)
+    """Match an ARN part by part.
+
+    ``None`` for a pattern that is no ARN of six parts, where matching it as one text would differ, and for a wildcard
+    in the resource's type (``*/x``, ``t*``), which the guide forbids without saying what it does.
+    """
     wanted, given = pattern.split(":", ARN_PARTS - 1), arn.split(":", ARN_PARTS - 1)
-    if len(given) != ARN_PARTS:
-        return as_text
-    if wanted[-1] == "*":
-        wanted += ["*"] * (ARN_PARTS - len(wanted))
-    by_parts = len(wanted) == ARN_PARTS and all(matches(*pair) for pair in zip(wanted, given, strict=True))
-    return as_text if as_text == by_parts else None
+    if len(wanted) != ARN_PARTS:
+        return None
+    if not matches(pattern, arn):
+        return False
+    by_parts = len(given) == ARN_PARTS and all(matches(*pair) for pair in zip(wanted, given, strict=True))
+    any_type = wanted[-1] != "*" and has_wildcard(wanted[-1].partition("/")[0])
+    return None if any_type or not by_parts else True
 
 
 COMPARISONS: dict[str, Callable[[str, str], Truth]] = {
