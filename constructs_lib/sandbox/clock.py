@@ -9,18 +9,31 @@ import logging
 import threading
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Clock", "Hold", "Timer"]
+__all__ = ["Clock", "Hold", "Line", "Timer"]
 
 LOG = logging.getLogger(__name__)
 _LONGEST_SLICE = 0.1  # real seconds after which a wait that listens to an event looks at the clock again
 _SHORTEST_SLICE = 0.002
+
+
+class Line(NamedTuple):
+    """Virtual time as a line over real time; replaced as a whole, so that reading it needs no lock."""
+
+    virtual: float
+    real: float
+    rate: float
+    skipped: float
+
+    def now(self) -> float:
+        """Return virtual epoch seconds."""
+        return self.virtual + (time.monotonic() - self.real) * self.rate
 
 
 class Timer:
@@ -42,7 +55,16 @@ class Hold:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._paused = 0
+        self._ended = False
         self._lock = threading.Lock()
+        clock.count_holder(1)
+
+    def end(self) -> None:
+        """Hold no longer, whoever still waits in `paused`."""
+        with self._lock:
+            if not self._ended and not self._paused:
+                self._clock.count_holder(-1)
+            self._ended = True
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -56,7 +78,7 @@ class Hold:
     def _step(self, by: int) -> None:
         with self._lock:  # a handler with several threads may sleep in each of them
             was, self._paused = self._paused, self._paused + by
-            if (was == 0) != (self._paused == 0):
+            if (was == 0) != (self._paused == 0) and not self._ended:
                 self._clock.count_holder(-by)
 
 
@@ -82,19 +104,23 @@ class Clock:
         if not speed > 0:
             raise SandboxError(f"speed {speed!r} is not above 0: give virtual seconds per real second, such as 60")
         self.speed = float(speed)
-        # (virtual origin, real origin, rate) is replaced as a whole, so that `now` needs no lock.
-        self._line = (time.time() if start is None else float(start), time.monotonic(), self.speed)
+        self._line = Line(time.time() if start is None else float(start), time.monotonic(), self.speed, 0.0)
         self._changed = threading.Condition()
         self._holders = 0
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = itertools.count()
         self._thread: threading.Thread | None = None
+        self._watchers: list[Callable[[Line], None]] = []
         self._closed = False
 
     def now(self) -> float:
         """Return virtual epoch seconds."""
-        virtual, real, rate = self._line
-        return virtual + (time.monotonic() - real) * rate
+        return self._line.now()
+
+    def elapsed(self) -> float:
+        """Return virtual seconds that ran by, without those that `jump` skipped."""
+        line = self._line
+        return line.now() - line.skipped
 
     def iso(self, t: float | None = None) -> str:
         """Return a moment, now when left out, as ``2026-11-29T12:00:00.000Z``."""
@@ -118,14 +144,14 @@ class Clock:
         Returns
         -------
         bool
-            True if `t` was reached, False if woken before.
+            True if `t` was reached, False if woken before or if the clock was closed.
         """
         if wake is None:
             with self._changed:
-                while (left := t - self.now()) > 0:
-                    self._changed.wait(min(left / self._line[2], threading.TIMEOUT_MAX))
-            return True
-        while not wake.is_set():
+                while (left := t - self.now()) > 0 and not self._closed:
+                    self._changed.wait(min(left / self._line.rate, threading.TIMEOUT_MAX))
+            return left <= 0
+        while not (wake.is_set() or self._closed):
             left = t - self.now()
             if left <= 0:
                 return True
@@ -151,34 +177,46 @@ class Clock:
     def held(self) -> Iterator[Hold]:
         """Keep virtual time at the wall's speed while the block runs."""
         hold = Hold(self)
-        self.count_holder(1)
         try:
             yield hold
         finally:
-            self.count_holder(-1)
+            hold.end()
 
     def count_holder(self, by: int) -> None:
-        """Add or remove a holder; for `held` and `Hold.paused`."""
+        """Add or remove a holder; for `Hold`."""
         with self._changed:
             self._holders += by
             rate = min(1.0, self.speed) if self._holders > 0 else self.speed
-            if rate != self._line[2]:
-                self._line = (self.now(), time.monotonic(), rate)
-                self._changed.notify_all()
+            if rate != self._line.rate:
+                self._move(rate=rate)
 
     def jump(self, seconds: float) -> None:
         """Move virtual time forward at once."""
         if seconds < 0:
             raise SandboxError(f"cannot jump {seconds!r} seconds: virtual time only moves forward")
         with self._changed:
-            self._line = (self.now() + seconds, time.monotonic(), self._line[2])
-            self._changed.notify_all()
+            self._move(skip=seconds)
+
+    def watch(self, watcher: Callable[[Line], None]) -> None:
+        """Call `watcher` with the clock's line, now and each time it changes."""
+        with self._changed:
+            self._watchers.append(watcher)
+            watcher(self._line)
+
+    def _move(self, *, rate: float | None = None, skip: float = 0.0) -> None:
+        line, real = self._line, time.monotonic()
+        virtual = line.virtual + (real - line.real) * line.rate + skip
+        self._line = Line(virtual, real, line.rate if rate is None else rate, line.skipped + skip)
+        for watcher in self._watchers:
+            watcher(self._line)
+        self._changed.notify_all()
 
     def close(self) -> None:
-        """Drop all timers and end the timer thread."""
+        """End all waits, drop all timers and end the timer thread."""
         with self._changed:
             self._closed = True
             self._timers.clear()
+            self._watchers.clear()
             self._changed.notify_all()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -199,5 +237,5 @@ class Clock:
                 elif (left := self._timers[0][0] - self.now()) <= 0:
                     return heapq.heappop(self._timers)[2]
                 else:
-                    self._changed.wait(min(left / self._line[2], threading.TIMEOUT_MAX))
+                    self._changed.wait(min(left / self._line.rate, threading.TIMEOUT_MAX))
         return None

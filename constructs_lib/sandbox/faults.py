@@ -12,6 +12,7 @@ import botocore.session
 from botocore.exceptions import UnknownServiceError
 
 from .errors import SandboxError
+from .protocol import sdk_name, signing_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,6 @@ __all__ = ["Fault", "Faults", "When"]
 When = Literal["before", "after"]
 Effect = tuple[str, str, int] | str | float
 _WORDS = ("drop", "kill-caller", "crash")
-_SDK_NAMES = {"states": "stepfunctions", "monitoring": "cloudwatch"}  # SigV4's name -> botocore's
 
 
 @dataclass
@@ -97,18 +97,30 @@ class Faults:
         SandboxError
             If the fault could never take effect as written.
         """
-        service = _signing_name(service)
+        service = signing_name(service)
         _check(service, operation, when, error, times)
         fault = Fault(service, operation, when, error, times, match)
         with self._lock:
             self._planned.append(fault)
         return fault
 
-    def take(self, service: str, operation: str, when: When, request: dict[str, Any]) -> Fault | None:
-        """Use up and return the first planned failure that this request meets."""
+    def take(
+        self, service: str, operation: str, when: When, request: dict[str, Any], *, by_worker: bool = False
+    ) -> Fault | None:
+        """Use up and return the first planned failure that this request meets.
+
+        Parameters
+        ----------
+        service, operation, when, request
+            As in `add`.
+        by_worker
+            Whether a Lambda worker made the request; ``kill-caller`` waits for one that did.
+        """
         with self._lock:
             for fault in self._planned:
-                if (fault.service, fault.operation, fault.when) != (_signing_name(service), operation, when):
+                if (fault.service, fault.operation, fault.when) != (signing_name(service), operation, when):
+                    continue
+                if fault.error == "kill-caller" and not by_worker:
                     continue
                 if fault.match is not None and not fault.match(request):
                     continue
@@ -166,13 +178,9 @@ def _check(service: str, operation: str, when: str, error: Effect, times: int | 
 @functools.cache
 def _operations(service: str) -> frozenset[str]:
     try:
-        model = botocore.session.get_session().get_service_model(_SDK_NAMES.get(service, service))
+        model = botocore.session.get_session().get_service_model(sdk_name(service))
     except UnknownServiceError:
         raise SandboxError(
             f"botocore knows no service {service!r}: use a name such as 'sagemaker' or 'dynamodb'"
         ) from None
     return frozenset(model.operation_names)
-
-
-def _signing_name(service: str) -> str:
-    return next((signing for signing, sdk in _SDK_NAMES.items() if sdk == service), service)

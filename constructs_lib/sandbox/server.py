@@ -1,0 +1,301 @@
+"""The sandbox as a whole: starts its parts on one port, stops them without a trace."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import botocore.session
+from botocore.config import Config
+from moto.core.base_backend import BackendDict
+from moto.core.config import default_user_config
+from moto.core.model_instances import reset_model_data
+from moto.moto_server.werkzeug_app import MotoRequestHandler
+from moto.s3.models import s3_backends
+from moto.ssm.models import ssm_backends
+from werkzeug.serving import make_server
+
+from . import moto_time
+from .clock import Clock
+from .context import ACCOUNT, Context
+from .errors import SandboxError
+from .events import Events, Targets
+from .faults import Faults
+from .front import Front
+from .lambdas import Lambdas
+from .patches import Patches
+from .protocol import json_response
+from .tasks import Tasks
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Iterable
+
+    from .cloudformation import CloudFormation
+    from .front import Request
+    from .protocol import Call, Response
+    from .sagemaker import Capacity, SageMaker
+
+__all__ = ["Sandbox"]
+
+LOG = logging.getLogger(__name__)
+_PATIENCE = 5.0  # real seconds that what still runs gets to end
+_BOOTSTRAP = "30"  # the version of the CDK's bootstrap stack that the CLI finds
+_one_at_a_time = threading.Lock()  # moto's stores are global to the process
+
+
+class Sandbox:
+    """An AWS of one account on one port of 127.0.0.1.
+
+    Permissions are not checked, nothing is kept after `stop`, and only one sandbox runs in a process at a time.
+
+    Parameters
+    ----------
+    port
+        0 takes a free one.
+    speed
+        Virtual seconds per real second.
+    capacity
+        What instances, offerings and quotas there are: a file or a `Capacity`; the default one when left out.
+    stubs
+        CloudFormation resource types to pretend to create.
+    region
+        The region of everything.
+
+    Examples
+    --------
+    ::
+
+        with Sandbox(speed=600) as sandbox:
+            sandbox.client("sagemaker").list_training_jobs()
+    """
+
+    clock: Clock
+    faults: Faults
+    context: Context
+    sagemaker: SageMaker
+    cloudformation: CloudFormation
+    lambdas: Lambdas
+    url: str
+
+    def __init__(
+        self,
+        port: int = 0,
+        speed: float = 60.0,
+        capacity: Path | Capacity | None = None,
+        stubs: Iterable[str] = (),
+        region: str = "us-east-1",
+    ) -> None:
+        self._port = port
+        self._capacity = capacity
+        self._stubs = tuple(stubs)
+        self.clock = Clock(speed)
+        self.faults = Faults()
+        self.region = region
+        self._tasks = Tasks()
+        self._patches = Patches()
+        self._clients: dict[str, Any] = {}
+        self._clients_lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._stopped.set()
+        self._moto_port: str | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> Self:
+        """Listen and return once requests are answered.
+
+        Raises
+        ------
+        SandboxError
+            If the port is in use or another sandbox runs in this process.
+        """
+        if not _one_at_a_time.acquire(blocking=False):
+            raise SandboxError("another sandbox runs in this process: stop it first, moto's state is shared")
+        try:
+            listener = _listen(self._port)
+            try:
+                self._build(listener)
+            except BaseException:
+                listener.close()
+                raise
+        except BaseException:
+            _one_at_a_time.release()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Stop answering, end every thread and process and forget all state."""
+        if self._stopped.is_set():
+            return
+        self._server.shutdown()
+        self._tasks.stopping.set()
+        self.clock.close()
+        self.lambdas.close()
+        left = self._tasks.close(_PATIENCE) + _join([self._server_thread, *self._front.threads()])
+        if left:
+            LOG.warning("still running after the sandbox stopped: %s", ", ".join(left))
+        self._server.server_close()
+        self._patches.undo()
+        _forget()
+        if self._moto_port is None:
+            os.environ.pop("MOTO_PORT", None)
+        else:
+            os.environ["MOTO_PORT"] = self._moto_port
+        self._stopped.set()
+        _one_at_a_time.release()
+
+    def wait(self) -> None:
+        """Wait until the sandbox is stopped, by `stop` or by Ctrl-C."""
+        try:
+            self._stopped.wait()
+        except KeyboardInterrupt:
+            self.stop()
+
+    def client(self, service: str) -> Any:
+        """Return a botocore client of this sandbox, without retries."""
+        with self._clients_lock:  # making clients is not thread-safe, using them is
+            if service not in self._clients:
+                self._clients[service] = botocore.session.Session().create_client(
+                    service,
+                    region_name=self.region,
+                    endpoint_url=self.url,
+                    aws_access_key_id="sandbox",
+                    aws_secret_access_key="sandbox",  # noqa: S106 - not a secret
+                    config=Config(
+                        retries={"total_max_attempts": 1},
+                        connect_timeout=5,
+                        read_timeout=1000,
+                        max_pool_connections=50,
+                        proxies={},
+                    ),
+                )
+            return self._clients[service]
+
+    def environment(self) -> dict[str, str]:
+        """Return what a shell exports so that SDKs, the AWS CLI and the CDK CLI talk to this sandbox."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "sandbox",
+            "AWS_SECRET_ACCESS_KEY": "sandbox",
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    @property
+    def requests(self) -> deque[Request]:
+        """The latest API calls, the oldest first."""
+        return self._front.requests
+
+    def _build(self, listener: socket.socket) -> None:
+        port = listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self._moto_port = os.environ.get("MOTO_PORT")
+        os.environ["MOTO_PORT"] = str(port)  # moto's state machine engine calls back to it
+        self._wire()
+        self._serve(listener)
+        self._stopped.clear()
+
+    def _wire(self) -> None:
+        from . import states
+        from .cloudformation import CloudFormation
+        from .sagemaker import Capacity, SageMaker
+
+        default_user_config["stepfunctions"]["execute_state_machine"] = True
+        moto_time.use(self.clock)
+
+        def emit(*event: Any) -> None:
+            events.emit(*event)  # it is made from the context that it becomes a part of
+
+        given = {"clock": self.clock, "faults": self.faults, "client": self.client, "emit": emit}
+        self.context = Context(**given, region=self.region, url=self.url)
+        targets = Targets(self.context, self._tasks)
+        self.lambdas = Lambdas(self.context, self._tasks, targets.send)
+        targets.settled = self.lambdas.settled
+        events = Events(self.context, self._tasks, targets)
+        capacity = Capacity.load(self._capacity) if isinstance(self._capacity, Path | str) else self._capacity
+        self.sagemaker = SageMaker(self.context, capacity or Capacity())
+        self.cloudformation = CloudFormation(self.context, self._stubs)
+        self.lambdas.install(self._patches)
+        events.install(self._patches)
+        states.install(self.context)
+        self._front = Front(self.context, self.lambdas)
+        self._front.services |= {"sagemaker": self._ask_sagemaker, "cloudformation": self._ask_cloudformation}
+        self._front.after |= {"events": events.refresh, "scheduler": events.refresh}
+        self._seed()
+
+    def _ask_sagemaker(self, call: Call) -> Response:
+        return json_response(self.sagemaker.handle(call.operation, call.request))
+
+    def _ask_cloudformation(self, call: Call) -> Response:
+        return 200, {"Content-Type": "text/xml"}, self.cloudformation.handle(call.operation, call.request)
+
+    def _seed(self) -> None:
+        """Make what ``cdk bootstrap`` would have made, as far as ``cdk deploy`` asks for it."""
+        s3_backends[ACCOUNT]["aws"].create_bucket(f"cdk-hnb659fds-assets-{ACCOUNT}-{self.region}", self.region)
+        ssm_backends[ACCOUNT][self.region].put_parameter(
+            name="/cdk-bootstrap/hnb659fds/version",
+            description="",
+            value=_BOOTSTRAP,
+            parameter_type="String",
+            allowed_pattern="",
+            keyid=None,
+            overwrite=True,
+            tags=[],
+            data_type="text",
+            tier=None,
+            policies=None,
+        )
+
+    def _serve(self, listener: socket.socket) -> None:
+        class Quiet(MotoRequestHandler):
+            disable_nagle_algorithm = True
+
+            def log_request(self, *_: object) -> None:
+                """Keep the terminal for what the person running the sandbox asked for."""
+
+        host, port = listener.getsockname()
+        self._server = make_server(host, port, self._front, threaded=True, request_handler=Quiet, fd=listener.fileno())
+        listener.close()  # the server has its own copy
+        self._server_thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="sandbox-server", daemon=True
+        )
+        self._server_thread.start()
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise SandboxError(f"cannot listen on 127.0.0.1:{port} ({error}): name a free port, or 0 for any") from None
+    return listener
+
+
+def _join(threads: list[threading.Thread]) -> list[str]:
+    """Wait for threads and return the names of those that do not end."""
+    deadline = time.monotonic() + _PATIENCE
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(max(0.0, deadline - time.monotonic()))
+    return [thread.name for thread in threads if thread.is_alive() and thread is not threading.current_thread()]
+
+
+def _forget() -> None:
+    """Empty moto's stores, so that the next sandbox of this process begins with nothing."""
+    BackendDict.reset()
+    reset_model_data()
+    moto_time.use(None)
