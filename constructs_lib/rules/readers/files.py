@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.rules.readers.assembly import is_assembly, stack_templates
 from constructs_lib.rules.readers.document import Document, UnreadableError, read_document
 from constructs_lib.rules.readers.pipelines import is_pipeline, pipeline_subjects
 from constructs_lib.rules.readers.reading import Reading, Unreadable
@@ -126,10 +126,9 @@ def _glob(pattern: str) -> list[Path]:
 
 
 def _folder(folder: Path) -> Iterator[Input]:
-    manifest = folder / "manifest.json"
-    artifacts = _artifacts(manifest) if manifest.is_file() else None
-    if artifacts is not None:
-        yield from _assembly(folder, artifacts)
+    if is_assembly(folder):
+        for found in stack_templates(folder):
+            yield Input(found.file, False, found.stack, found.region, found.account)
         return
     for entry in sorted(folder.iterdir()):
         if entry.is_dir():
@@ -137,41 +136,6 @@ def _folder(folder: Path) -> Iterator[Input]:
                 yield from _folder(entry)
         elif entry.suffix in _SUFFIXES:
             yield Input(entry, named=False)
-
-
-def _artifacts(manifest: Path) -> dict[str, Any] | None:
-    try:
-        data = json.loads(manifest.read_bytes())
-    except (OSError, ValueError):
-        return None
-    artifacts = data.get("artifacts") if isinstance(data, dict) else None
-    return artifacts if isinstance(artifacts, dict) and "version" in data else None
-
-
-def _assembly(folder: Path, artifacts: dict[str, Any]) -> Iterator[Input]:
-    stacks = []
-    for name, artifact in artifacts.items():
-        properties = artifact.get("properties", {}) if isinstance(artifact, dict) else {}
-        if artifact.get("type") == "aws:cloudformation:stack" and "templateFile" in properties:
-            account, region = _environment(str(artifact.get("environment", "")))
-            stacks.append(Input(folder / properties["templateFile"], False, name, region, account))
-        elif artifact.get("type") == "cdk:cloud-assembly" and "directoryName" in properties:
-            yield from _folder(folder / properties["directoryName"])
-    yield from stacks
-    # A nested stack's template is an asset of its parent and deploys where the parent does.
-    known = {stack.path for stack in stacks}
-    for nested in sorted(folder.glob("*.nested.template.json")):
-        parent = next((s for s in stacks if nested.name.startswith(s.path.name.removesuffix(".template.json"))), None)
-        if nested not in known:
-            place = (parent.stack, parent.region, parent.account) if parent else (None, None, None)
-            yield Input(nested, False, *place)
-
-
-def _environment(text: str) -> tuple[str | None, str | None]:
-    """Return account and region of ``aws://account/region``, each ``None`` where it is unknown at synth."""
-    parts = text.removeprefix("aws://").split("/")
-    known = [part if part and not part.startswith("unknown-") else None for part in parts]
-    return (known[0], known[1]) if len(known) == 2 else (None, None)
 
 
 def _recognise(document: Document, source: Input) -> Reading | None:
