@@ -40,13 +40,15 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
+def statements(document: Mapping[str, Any], *, readable_only: bool = False) -> tuple[Statement, ...]:
     """Take a policy document apart.
 
     Parameters
     ----------
     document : Mapping
         A policy document as JSON data.
+    readable_only : bool
+        Leave out what is no statement instead of raising: for a linter that is not about a document's grammar.
 
     Raises
     ------
@@ -56,24 +58,34 @@ def statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
     Examples
     --------
     >>> [s.name for s in statements({"Statement": {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}})]
-    ['Statement[0]']
+    ['Statement']
     """
     if not isinstance(document, dict) or "Statement" not in document:
         raise InvalidInputError("a policy document is an object with a Statement; pass the document itself")
     variables = document.get("Version", OLD_VERSION) != OLD_VERSION
-    return tuple(_statement(raw, i, variables=variables) for i, raw in enumerate(as_list(document["Statement"])))
+    raw = document["Statement"]
+    places = {f"Statement[{i}]": one for i, one in enumerate(raw)} if isinstance(raw, list) else {"Statement": raw}
+    if readable_only:
+        places = {path: one for path, one in places.items() if _complaint(path, one) is None}
+    return tuple(_statement(path, one, variables=variables) for path, one in places.items())
 
 
-def _statement(raw: Any, index: int, *, variables: bool) -> Statement:
-    path = f"Statement[{index}]"
+def _complaint(path: str, raw: Any) -> str | None:
+    """Say why something is no statement."""
     if not isinstance(raw, dict):
-        raise InvalidInputError(f"{path}: a statement is an object, {raw!r} was given")
+        return f"{path}: a statement is an object, {raw!r} was given"
     if raw.get("Effect") not in ("Allow", "Deny"):
-        raise InvalidInputError(f"{path}.Effect: 'Allow' or 'Deny' is needed, {raw.get('Effect')!r} was given")
+        return f"{path}.Effect: 'Allow' or 'Deny' is needed, {raw.get('Effect')!r} was given"
     if ("Action" in raw) == ("NotAction" in raw):
-        raise InvalidInputError(f"{path}: one of Action and NotAction is needed")
+        return f"{path}: one of Action and NotAction is needed"
     if not isinstance(condition := raw.get("Condition", {}), dict):
-        raise InvalidInputError(f"{path}.Condition: an object of operators is needed, {condition!r} was given")
+        return f"{path}.Condition: an object of operators is needed, {condition!r} was given"
+    return None
+
+
+def _statement(path: str, raw: Any, *, variables: bool) -> Statement:
+    if complaint := _complaint(path, raw):
+        raise InvalidInputError(complaint)
     return Statement(
         name=str(raw.get("Sid") or path),
         path=path,
@@ -82,7 +94,7 @@ def _statement(raw: Any, index: int, *, variables: bool) -> Statement:
         not_actions=tuple(as_list(raw.get("NotAction", []))),
         resources=tuple(as_list(raw.get("Resource", []))),
         not_resources=tuple(as_list(raw.get("NotResource", []))),
-        condition=condition,
+        condition=raw.get("Condition", {}),
         variables=variables,
         for_principals="Principal" in raw or "NotPrincipal" in raw,
     )
