@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.cli.errors import UsageError
-from constructs_lib.model import InvalidInputError
 from constructs_lib.rules import check, rule_ids
 from constructs_lib.rules.formats.report import Report
 from constructs_lib.rules.readers.baseline import Baseline
@@ -154,10 +153,7 @@ def _read(paths: Sequence[str]) -> Library:
 
 
 def _findings(library: Library, ignore: Sequence[str], now: datetime | None) -> list[Finding]:
-    try:
-        found = check(library.reading.subjects, now=now, ignore=ignore)
-    except InvalidInputError as error:
-        raise UsageError(str(error)) from error
+    found = check(library.reading.subjects, now=now, ignore=ignore)
     return [replace(finding, line=_line(library, finding)) for finding in found]
 
 

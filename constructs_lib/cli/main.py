@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from constructs_lib.cli.errors import UsageError
+from constructs_lib.model import CapacityError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         code: int = args.run(args)
-    except UsageError as error:
+    except (UsageError, CapacityError) as error:
         sys.stderr.write(f"gpucap: {error}\n")
         return 2
     except KeyboardInterrupt:

@@ -78,7 +78,7 @@ def test_a_partly_known_string_keeps_its_known_part():
         "Fn::Join": ["", ["arn:", {"Ref": "AWS::Partition"}, ":sagemaker:::endpoint/", {"Fn::GetAtt": ["E", "Name"]}]]
     }
     text = Resolver(TEMPLATE).resolve(arn)
-    assert text == "arn:${Token[AWS::Partition]}:sagemaker:::endpoint/${Token[E.Name]}"
+    assert text == "arn:${Token[AWS.Partition]}:sagemaker:::endpoint/${Token[E.Name]}"
     assert is_unresolved(text)
 
 

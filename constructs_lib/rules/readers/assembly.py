@@ -60,7 +60,7 @@ def construct_paths(folder: Path) -> dict[tuple[str, str], str]:
 
     Reads the metadata that CDK writes beside the templates; resources without it are left out.
     """
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for artifact in _artifacts(folder).values():
         metadata = _metadata(folder, artifact)
         files = _template_files(metadata)

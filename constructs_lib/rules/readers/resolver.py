@@ -224,5 +224,5 @@ def _text(value: Any) -> str:
             else argument
         )
         label = inner if isinstance(inner, str) else name
-        return f"${{Token[{re.sub(r'[^A-Za-z0-9_.:/-]', '_', label)}]}}"
+        return f"${{Token[{re.sub(r'[^A-Za-z0-9_/-]+', '.', label)}]}}"
     return "${Token[unknown]}"
