@@ -96,12 +96,13 @@ def check(service: str, operation: str, request: Mapping[str, Any]) -> None:
         )
 
 
-def violations(service: str, operation: str, request: Mapping[str, Any]) -> list[str]:
-    """Return one sentence for each constraint that a request breaks; see `check`."""
-    shape = operation_model(service, operation).input_shape
+def violations(service: str, operation: str, message: Mapping[str, Any], *, answer: bool = False) -> list[str]:
+    """Return one sentence for each constraint that a request, or with `answer` an answer, breaks; see `check`."""
+    model = operation_model(service, operation)
+    shape = model.output_shape if answer else model.input_shape
     if shape is None:
-        return [f"Unknown member '{name}': {operation} takes none" for name in request]
-    return list(_structure(shape, request, ""))
+        return [f"Unknown member '{name}': {operation} has none" for name in message]
+    return list(_structure(shape, message, ""))
 
 
 def epoch(value: Any) -> float:

@@ -12,7 +12,7 @@ import string
 import unicodedata
 import warnings
 
-__all__ = ["matches"]
+__all__ = ["has_python_form", "matches"]
 
 _ASCII, _UNICODE = 0x80, 0x110000
 _POSIX = {
@@ -57,6 +57,11 @@ def matches(pattern: str, value: str) -> bool:
     """
     compiled = _compiled(pattern, _ASCII if value.isascii() else _UNICODE)
     return compiled is None or compiled.fullmatch(value) is not None
+
+
+def has_python_form(pattern: str) -> bool:
+    """Say whether values can be held against a pattern at all; see `matches`."""
+    return _compiled(pattern, _ASCII) is not None
 
 
 @functools.cache

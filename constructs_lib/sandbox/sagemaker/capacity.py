@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,7 @@ def _timeline(levels: tuple[Level, ...]) -> str:
 
 def _when(level: Level) -> str:
     if level.at.absolute:
-        return f"at epoch {level.at.seconds:.0f}"
+        return datetime.fromtimestamp(level.at.seconds, UTC).strftime("at %Y-%m-%dT%H:%M:%SZ")
     minutes, seconds = divmod(level.at.seconds, 60)
     return f"after {minutes:.0f}m" + (f"{seconds:.0f}s" if seconds else "")
 

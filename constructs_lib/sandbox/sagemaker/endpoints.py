@@ -23,23 +23,13 @@ class Endpoints:
     def operations(self) -> dict[str, Callable[[Request], Request]]:
         """Return the API operations by name."""
         return {
-            "CreateEndpoint": self._create,
-            "UpdateEndpoint": self._update,
-            "DescribeEndpoint": self._describe,
+            "CreateEndpoint": lambda request: self._resources.create("Endpoint", self._with_variants(request)),
+            "UpdateEndpoint": lambda request: self._resources.update("Endpoint", self._with_variants(request)),
         }
 
-    def _create(self, request: Request) -> Request:
-        self._resources.find("EndpointConfig", request["EndpointConfigName"])
-        return self._resources.create("Endpoint", request)
-
-    def _update(self, request: Request) -> Request:
-        self._resources.find("EndpointConfig", request["EndpointConfigName"])
-        return self._resources.update("Endpoint", request)
-
-    def _describe(self, request: Request) -> Request:
-        described = self._resources.describe("Endpoint", request)
-        config = self._resources.find("EndpointConfig", described["EndpointConfigName"])
-        return described | {"ProductionVariants": [_variant(variant) for variant in config["ProductionVariants"]]}
+    def _with_variants(self, request: Request) -> Request:
+        config = self._resources.find("EndpointConfig", request["EndpointConfigName"])
+        return request | {"ProductionVariants": [_variant(variant) for variant in config["ProductionVariants"]]}
 
 
 def _variant(variant: Request) -> Request:

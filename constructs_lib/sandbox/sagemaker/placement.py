@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .evaluation import Entry, evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Callable, Iterator, Sequence, Set
 
     from .agenda import Agenda, Task
     from .capacity import Capacity
@@ -61,6 +62,7 @@ class Ticket:
     placed: Callable[[Holding, float], None]
     gave_up: Callable[[bool, float], None]
     evicted: Callable[[float], None]
+    turn: int | None = None  # its place in the queue, which it keeps when it comes back
     waited: float = 0
     counting_since: float | None = None
     deadline: Task | None = None
@@ -86,6 +88,7 @@ class Placement:
     plans: Plans
     choose: Evaluate = evaluate
     evaluations: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    _turns: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _waiting: dict[Ticket, None] = field(default_factory=dict)
     _held: dict[Holding, None] = field(default_factory=dict)
 
@@ -112,7 +115,9 @@ class Placement:
             self._offer({instance_type}, now)
 
     def submit(self, ticket: Ticket, now: float) -> None:
-        """Evaluate a ticket; keep it if it may wait."""
+        """Evaluate a ticket; keep it if it may wait. One that lost its instances comes back to its old place."""
+        if ticket.turn is None:
+            ticket.turn = next(self._turns)
         if self._place(ticket, now):
             return
         over = self._is_hopeless(ticket, now)
@@ -142,7 +147,7 @@ class Placement:
         return lambda t: self.set_free(instance_type, free, zone, t)
 
     def _offer(self, sources: set[str], now: float) -> None:
-        for ticket in list(self._waiting):
+        for ticket in sorted(self._waiting, key=lambda waiting: waiting.turn or 0):
             if ticket in self._waiting and ticket.sources() & sources and not self._place(ticket, now):
                 self._count(ticket, now)
 
