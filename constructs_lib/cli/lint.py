@@ -70,6 +70,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--ignore", action="append", metavar="RULE", help="do not ask this rule; may be repeated")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="findings listed in FILE are known, not new")
     parser.add_argument("--update-baseline", action="store_true", help="write all findings to the baseline, exit 0")
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="append a Markdown table, for a CI job's summary")
     parser.add_argument("--now", metavar="T", help="judge windows as of this time, such as 2027-01-31T12:00Z")
     parser.add_argument(
         "--show-unverified", action="store_true", help="list what could not be judged, not only its count"
@@ -101,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
         known=len(findings) - len(new),
     )
     _print(report, settings["format"], show_unverified=args.show_unverified)
+    if args.summary:
+        _append_summary(report, args.summary)
     return report.exit_code(settings["fail_on"])
 
 
@@ -170,6 +173,16 @@ def _update_baseline(file: Path | None, findings: list[Finding], library: Librar
     for unreadable in library.reading.unreadable:
         sys.stderr.write(f"{unreadable.file}:{unreadable.line or 1}: {unreadable.reason}\n")
     return 2 if library.reading.unreadable else 0
+
+
+def _append_summary(report: Report, file: Path) -> None:
+    from constructs_lib.rules.formats.markdown import to_markdown  # noqa: PLC0415 - only a summary needs it
+
+    try:
+        with file.open("a", encoding="utf-8") as sink:
+            sink.write(to_markdown(report))
+    except OSError as error:
+        raise UsageError(f"--summary {file}: {error.strerror}") from error
 
 
 def _print(report: Report, form: str, *, show_unverified: bool) -> None:

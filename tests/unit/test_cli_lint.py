@@ -85,6 +85,16 @@ def test_github_annotations_escape_what_the_format_reserves(capsys):
     assert "::error file=twice%2C too.json,line=10,title=GPU-PL02::" in out
 
 
+def test_a_summary_is_appended_as_a_markdown_table(capsys):
+    file = write("a|b.json", TWICE)
+    write("summary.md", "before\n")
+    assert run(capsys, file, "--summary", "summary.md")[0] == 1
+    text = Path("summary.md").read_text()
+    assert text.startswith("before\n### Capacity rules")
+    assert "| error | GPU-PL02 | a\\|b.json:10 |" in text
+    assert main(["lint", file, "--summary", "no/such/folder"]) == 2
+
+
 def test_what_cannot_be_read_exits_2_and_the_rest_is_still_checked(capsys):
     code, out, _ = run(capsys, write("broken.json", '{"a": 1,\n // no\n}'), write("twice.json", TWICE))
     assert code == 2
