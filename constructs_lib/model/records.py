@@ -117,6 +117,13 @@ class RunRecord:
         """
         return cls(job_name=job_name, status="NotCreated", end=end, failure=failure, cause=cause[:1000])
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> RunRecord:
+        """Return the record that `to_dict` made ``data`` of."""
+        end, failure = data.get("end"), data.get("failure")
+        enums = {"end": end and RunEnd(end), "failure": failure and FailureClass(failure)}
+        return cls(**{**data, **enums})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON data, without what is not known."""
         return {

@@ -1,0 +1,1 @@
+"""AWS behind the services: clients, training jobs and executions, in the words of the protocol."""

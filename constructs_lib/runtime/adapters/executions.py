@@ -1,0 +1,58 @@
+"""Executions of state machines: whether one still runs, and the answers to their task tokens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constructs_lib.runtime.identity import Identity
+    from constructs_lib.runtime.ports import StepFunctionsClient
+
+__all__ = ["Executions"]
+
+# The task was answered, timed out or ended with its execution: nobody waits, so nothing is lost.
+_NOBODY_WAITS = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
+_LONGEST_CAUSE = 32_768
+
+
+class Executions:
+    """The executions that launch jobs.
+
+    Parameters
+    ----------
+    client : StepFunctionsClient
+    """
+
+    def __init__(self, client: StepFunctionsClient) -> None:
+        self._client = client
+
+    def runs(self, identity: Identity) -> bool:
+        """Tell whether the execution still runs, and not in a redrive that came after this entry of the state."""
+        try:
+            answer = self._client.describe_execution(executionArn=identity.execution)
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "ExecutionDoesNotExist":
+                return False
+            raise
+        return bool(answer["status"] == "RUNNING" and answer.get("redriveCount", 0) <= identity.redrive)
+
+    def answer(self, token: str, record: Mapping[str, Any]) -> None:
+        """Give a task its output; a token that nobody waits on is no error."""
+        self._send(self._client.send_task_success, taskToken=token, output=json.dumps(record))
+
+    def fail(self, token: str, error: str, cause: str) -> None:
+        """Fail a task, so that its state launches again."""
+        self._send(self._client.send_task_failure, taskToken=token, error=error, cause=cause[:_LONGEST_CAUSE])
+
+    @staticmethod
+    def _send(call: Any, **arguments: Any) -> None:
+        try:
+            call(**arguments)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in _NOBODY_WAITS:
+                raise

@@ -1,0 +1,55 @@
+"""The errors of the runtime. One that leaves a handler makes Step Functions repeat the same try of the same job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constructs_lib.model import CapacityError
+
+if TYPE_CHECKING:
+    from constructs_lib.model import FailureClass
+
+__all__ = [
+    "CallRefusedError",
+    "CallThrottledError",
+    "JobExistsError",
+    "LaunchUnclear",
+    "ServiceModelError",
+    "SweepError",
+]
+
+
+class LaunchUnclear(CapacityError):  # noqa: N818  people read this name in Step Functions
+    """It is open whether a job was created: the same launch must be repeated under the same name, never the next."""
+
+
+class CallThrottledError(CapacityError):
+    """AWS turned the create call away for now; nothing was created, and the same launch may be repeated."""
+
+
+class JobExistsError(CapacityError):
+    """A job of that name exists already."""
+
+
+class CallRefusedError(CapacityError):
+    """AWS refused the create call for good; nothing was created.
+
+    Parameters
+    ----------
+    cause : str
+        AWS's code and words.
+    failure : FailureClass
+        The class of the refusal.
+    """
+
+    def __init__(self, cause: str, failure: FailureClass) -> None:
+        super().__init__(cause)
+        self.failure = failure
+
+
+class ServiceModelError(CapacityError):
+    """The SDK's SageMaker model is older than the fields we send."""
+
+
+class SweepError(CapacityError):
+    """Some rows of a sweep could not be looked at; the others were, and the next sweep looks again."""

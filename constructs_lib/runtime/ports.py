@@ -1,0 +1,93 @@
+"""What the runtime needs of AWS and of time: the client methods it calls, as typing protocols."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+__all__ = ["Clock", "DynamoDBClient", "SageMakerClient", "StepFunctionsClient", "Writer"]
+
+Answer = dict[str, Any]
+
+
+class Clock(Protocol):
+    """Time; the `time` module is one, read at call time so that a sandbox can replace its functions."""
+
+    def time(self) -> float:
+        """Return epoch seconds."""
+        ...
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
+        ...
+
+
+class Writer(Protocol):
+    """Where log lines go, one call a line."""
+
+    def __call__(self, line: str, /) -> None:
+        """Write one line."""
+        ...
+
+
+class SageMakerClient(Protocol):
+    """A botocore client of SageMaker, as far as it is used."""
+
+    def create_training_job(self, **request: Any) -> Answer:
+        """CreateTrainingJob."""
+        ...
+
+    def describe_training_job(self, **request: Any) -> Answer:
+        """DescribeTrainingJob."""
+        ...
+
+    def stop_training_job(self, **request: Any) -> Answer:
+        """StopTrainingJob."""
+        ...
+
+    def list_tags(self, **request: Any) -> Answer:
+        """ListTags."""
+        ...
+
+
+class StepFunctionsClient(Protocol):
+    """A botocore client of Step Functions, as far as it is used."""
+
+    def describe_execution(self, **request: Any) -> Answer:
+        """DescribeExecution."""
+        ...
+
+    def send_task_success(self, **request: Any) -> Answer:
+        """SendTaskSuccess."""
+        ...
+
+    def send_task_failure(self, **request: Any) -> Answer:
+        """SendTaskFailure."""
+        ...
+
+
+class DynamoDBClient(Protocol):
+    """A botocore client of DynamoDB, as far as it is used."""
+
+    def get_item(self, **request: Any) -> Answer:
+        """GetItem."""
+        ...
+
+    def put_item(self, **request: Any) -> Answer:
+        """PutItem."""
+        ...
+
+    def update_item(self, **request: Any) -> Answer:
+        """UpdateItem."""
+        ...
+
+    def delete_item(self, **request: Any) -> Answer:
+        """DeleteItem."""
+        ...
+
+    def query(self, **request: Any) -> Answer:
+        """Query."""
+        ...
+
+    def scan(self, **request: Any) -> Answer:
+        """Scan."""
+        ...

@@ -1,0 +1,1 @@
+"""Decisions with side effects, each written against `constructs_lib.runtime.ports`."""

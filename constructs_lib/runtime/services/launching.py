@@ -1,0 +1,157 @@
+"""Launching a job, and stopping it at a limit: the steps of the protocol, in its order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from constructs_lib.model import FailureClass, RunEnd, RunRecord, end_of
+from constructs_lib.rules import Severity, check_request
+from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
+from constructs_lib.runtime.services.completion import taken_by_another
+
+if TYPE_CHECKING:
+    from constructs_lib.runtime.launch import Launch
+    from constructs_lib.runtime.run_table import Row, Taken
+    from constructs_lib.runtime.services.completion import Completion
+    from constructs_lib.runtime.services.entries import Entries
+    from constructs_lib.runtime.services.means import Means
+    from constructs_lib.runtime.services.sweeping import Sweeping
+
+__all__ = ["Launching"]
+
+_REQUEST_KINDS = {"training": "training-job"}
+
+
+@dataclass(frozen=True, slots=True)
+class Launching:
+    """Creates the one job of one entry of a state, or finds the one that an earlier try created."""
+
+    means: Means
+    completion: Completion
+    sweeping: Sweeping
+    entries: Entries
+
+    def launch(self, launch: Launch) -> str:
+        """Launch, or adopt; the job's end answers the task later.
+
+        Returns
+        -------
+        str
+            What was done, for the log.
+
+        Raises
+        ------
+        LaunchUnclear, CallThrottledError
+            The same launch has to be repeated.
+        ServiceModelError
+            Before anything was written or created.
+        """
+        self.means.jobs.check_model()
+        known = self.entries.known(launch)
+        if known is None:
+            return self._refuse_entry(launch)
+        launch = known
+        taken = self.means.table.take(launch)
+        if taken is None:
+            return self._lost(launch)
+        # After an earlier try the job may be there: look first, and repeat the create only under the same name.
+        if taken.alone or self.means.jobs.find(launch.name) is None:
+            refusal = self._reason_against(launch) or self._create(launch, taken)
+        else:
+            refusal = self._adopt(taken.row)
+        if refusal is not None:
+            return self._refuse(taken, refusal)
+        return self._stop_if_ended(taken.row)
+
+    def stop(self, launch: Launch) -> str:
+        """Stop the job of a launch whose limit fired; its end answers the new task later."""
+        known = self.entries.known(launch)
+        if known is None:
+            return self._refuse_entry(launch)
+        taken = self.means.table.take(known)
+        if taken is None:
+            return self._lost(known)
+        if taken.alone and known.limit is not None:
+            return self._refuse(taken, RunRecord.not_created(known.name, known.limit, "no job had been created"))
+        self.sweeping.check(taken.row)
+        return "stopping"
+
+    def _lost(self, launch: Launch) -> str:
+        """Leave, because the row is a later try's, or give the answer that the row holds already."""
+        row = self.means.table.get(launch.name)
+        if row is None:
+            raise LaunchUnclear(f"the row of {launch.name} is gone: the same launch is repeated")
+        if row.identity != launch.identity:
+            self.means.executions.answer(launch.token, taken_by_another(launch.name).to_dict())
+            return "refused"
+        if row.try_number > launch.try_number:
+            return "late"
+        if row.open:
+            raise LaunchUnclear(f"the row of {launch.name} changed while it was read: the same launch is repeated")
+        self.means.executions.answer(launch.token, row.record)
+        return "answered"
+
+    def _reason_against(self, launch: Launch) -> RunRecord | None:
+        if self.means.table.draining():
+            return RunRecord.not_created(launch.name, RunEnd.STACK_DELETED, "the stack is being deleted")
+        now = datetime.fromtimestamp(self.means.clock.time(), UTC)
+        findings = check_request(_REQUEST_KINDS[launch.kind], launch.full_request(), now=now)
+        errors = [str(finding) for finding in findings if finding.severity is Severity.ERROR]
+        if not errors:
+            return None
+        return RunRecord.not_created(
+            launch.name, RunEnd.INVALID_REQUEST, "\n".join(errors), failure=FailureClass.CONFIG
+        )
+
+    def _create(self, launch: Launch, taken: Taken) -> RunRecord | None:
+        """Create the job; return the record of a refusal, or ``None`` when there is a job that is ours."""
+        try:
+            self.means.jobs.create(launch.full_request())
+        except JobExistsError:
+            return self._adopt(taken.row)
+        except CallThrottledError:
+            if taken.alone:
+                self.means.table.settle(taken.row)
+            raise
+        except CallRefusedError as refused:
+            return RunRecord.not_created(launch.name, end_of(refused.failure), str(refused), failure=refused.failure)
+        return None
+
+    def _adopt(self, row: Row) -> RunRecord | None:
+        """Make an existing job this launch's, if its tags say so; one that ended already is answered at once."""
+        for _ in self.means.patience.looks():
+            job = self.means.jobs.find(row.name)
+            if job is None or (owned := row.identity.owns(self.means.jobs.tags(job))) is None:
+                continue
+            if not owned:
+                return taken_by_another(row.name)
+            if job.terminal:
+                self.completion.finish(row, job)
+            return None
+        raise LaunchUnclear(f"a job named {row.name} exists but its tags cannot be seen: the same launch is repeated")
+
+    def _refuse(self, taken: Taken, record: RunRecord) -> str:
+        if taken.alone:
+            self.completion.answer(taken.row, record)
+            return "refused"
+        # An earlier create call of the same name may still be under way: the sweep answers once none can arrive.
+        self.means.table.refuse_later(taken.row, record)
+        return "refused later"
+
+    def _refuse_entry(self, launch: Launch) -> str:
+        cause = (
+            f"several jobs of the state {launch.identity.state!r} are under way in this execution, and this retry "
+            "cannot tell which is its own; give as_step an item that tells them apart, such as the Map's index"
+        )
+        record = RunRecord.not_created(launch.name, RunEnd.INVALID_REQUEST, cause, failure=FailureClass.CONFIG)
+        self.means.executions.answer(launch.token, record.to_dict())
+        return "refused"
+
+    def _stop_if_ended(self, row: Row) -> str:
+        """Stop the job of an execution that ended meanwhile; the row stays open until the job is terminal."""
+        if self.means.executions.runs(row.identity):
+            return "launched"
+        self.means.jobs.stop(row.name)
+        return "launched and stopped"

@@ -1,0 +1,105 @@
+"""The sweep over rows that wait: alone it is enough to end every run, events only make it prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from constructs_lib.model import RunEnd, RunRecord
+from constructs_lib.runtime.errors import SweepError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from constructs_lib.runtime.adapters.training_jobs import Job
+    from constructs_lib.runtime.run_table import Row
+    from constructs_lib.runtime.services.completion import Completion
+    from constructs_lib.runtime.services.means import Means
+
+__all__ = ["Sweeping"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeping:
+    """Looks at rows that wait and does what each needs, for at most ``budget`` seconds."""
+
+    means: Means
+    completion: Completion
+    budget: float
+
+    def sweep(self) -> int:
+        """Look at every row that waits, as far as time allows; what is left comes first the next time.
+
+        Returns
+        -------
+        int
+            How many rows were looked at.
+
+        Raises
+        ------
+        SweepError
+            After all rows were looked at, if some could not be.
+        """
+        return self.look_at(self.means.table.open_rows())
+
+    def execution_ended(self, execution: str) -> int:
+        """Look at the rows of one execution at once: a state that waits for a task token gets no call when it ends."""
+        return self.look_at(self.means.table.rows_of(execution))
+
+    def look_at(self, rows: Iterable[Row]) -> int:
+        """Look at some rows; one that fails does not keep the others waiting."""
+        until = self.means.clock.time() + self.budget
+        looked, failures = 0, []
+        for row in rows:
+            if self.means.clock.time() > until:
+                break
+            looked += 1
+            try:
+                self.check(row)
+            except (BotoCoreError, ClientError) as error:
+                failures.append(f"{row.name}: {error}")
+        if failures:
+            raise SweepError(f"{len(failures)} of {looked} rows could not be looked at: {'; '.join(failures)}")
+        return looked
+
+    def check(self, row: Row) -> None:
+        """Do what one row that waits needs: end it, stop its job, or leave it."""
+        job = self.means.jobs.find(row.name)
+        if job is None:
+            self._without_job(row)
+        elif job.terminal:
+            self.completion.finish(row, job)
+        elif row.limit is not None or not self.means.executions.runs(row.identity):
+            self._stop(row, job)
+        else:
+            self.means.table.note(row, job.record(reasons=row.reasons))
+
+    def _stop(self, row: Row, job: Job) -> None:
+        if self.completion.owner(row, job) is False:
+            self.completion.finish(row, job)
+            return
+        self.means.jobs.stop(row.name)
+        # The row stays open until the job is terminal.
+        self.means.table.note(row, job.record(reasons=row.reasons))
+
+    def _without_job(self, row: Row) -> None:
+        """Close a row that has no job, but only once no create call can arrive any more."""
+        if not self.means.patience.over(row):
+            return
+        if "status" in row.record:
+            gone = "the job was there and is gone: somebody deleted it before its end was seen"
+            self.completion.answer(row, RunRecord.from_dict({**row.record, "end": RunEnd.UNKNOWN, "cause": gone}))
+        elif row.refused is not None:
+            self.completion.answer(row, RunRecord.from_dict(row.refused))
+        elif row.limit is not None:
+            self._close(row, row.limit, "it was stopped before a job was created")
+        elif not self.means.executions.runs(row.identity):
+            self._close(row, RunEnd.STOPPED, "the execution ended before a job was created")
+        elif row.token is not None:
+            words = f"no job named {row.name} ever came; the launch is repeated under the same name"
+            self.means.executions.fail(row.token, RunEnd.LAUNCHER_FAILED, words)
+
+    def _close(self, row: Row, end: RunEnd, cause: str) -> None:
+        self.completion.answer(row, RunRecord.not_created(row.name, end, cause))

@@ -1,0 +1,67 @@
+"""One structured log line a run, in CloudWatch's embedded metric format."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from constructs_lib.model import RunRecord
+    from constructs_lib.runtime.run_table import Row
+
+__all__ = ["METRICS", "NAMESPACE", "run_line"]
+
+NAMESPACE = "GpuCapacity"
+# Metric and unit; the dimensions are Machine and, once a type was selected, InstanceType.
+METRICS = {
+    "PendingSeconds": "Seconds",
+    "RuntimeSeconds": "Seconds",
+    "BillableInstanceSeconds": "Seconds",
+    "Rank": "None",
+}
+
+
+def run_line(row: Row, record: RunRecord, at: float) -> str:
+    """Return the log line of a run that ended.
+
+    ``Ended`` counts 1 by Machine and End; the metrics of `METRICS` are there as far as they are known.
+    ``BillableInstanceSeconds`` is the billed time of one instance times the number of instances.
+
+    Parameters
+    ----------
+    row : Row
+        The run's row; its machine is the name prefix of the jobs of one state machine.
+    record : RunRecord
+        How the run ended.
+    at : float
+        Epoch seconds.
+    """
+    billable = record.billable_seconds
+    values: dict[str, Any] = {
+        "PendingSeconds": record.pending_seconds,
+        "RuntimeSeconds": record.runtime_seconds,
+        "BillableInstanceSeconds": None if billable is None else billable * (record.instance_count or 1),
+        "Rank": record.rank,
+    }
+    known = {name: value for name, value in values.items() if value is not None}
+    dimensions = [["Machine"], ["Machine", "InstanceType"]] if record.instance_type else [["Machine"]]
+    metrics = [{"Name": name, "Unit": METRICS[name]} for name in known]
+    directives = [_directive([["Machine", "End"], ["Machine"]], [{"Name": "Ended", "Unit": "Count"}])]
+    if metrics:
+        directives.append(_directive(dimensions, metrics))
+    line = {
+        "_aws": {"Timestamp": int(at * 1000), "CloudWatchMetrics": directives},
+        "Machine": row.identity.machine,
+        "InstanceType": record.instance_type,
+        "End": str(record.end),
+        "Ended": 1,
+        **known,
+        "execution": row.identity.execution,
+        "state": row.identity.state,
+        "run": record.to_dict(),
+    }
+    return json.dumps({key: value for key, value in line.items() if value is not None}, separators=(",", ":"))
+
+
+def _directive(dimensions: list[list[str]], metrics: list[dict[str, str]]) -> dict[str, Any]:
+    return {"Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics}
