@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import threading
 from collections import Counter
@@ -169,10 +170,9 @@ def _check(service: str, operation: str, when: str, error: Effect, times: int | 
         return
     names = _operations(service)
     if operation not in names:
-        near = sorted(n for n in names if n.lower()[:6] == operation.lower()[:6])
-        raise SandboxError(
-            f"{service} has no operation {operation!r}" + (f": did you mean {', '.join(near[:5])}?" if near else "")
-        )
+        near = difflib.get_close_matches(operation, names, n=3)
+        hint = f": did you mean {', '.join(near)}?" if near else ""
+        raise SandboxError(f"{service} has no operation {operation!r}{hint}")
 
 
 @functools.cache

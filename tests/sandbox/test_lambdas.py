@@ -1,0 +1,540 @@
+"""Functions' own code runs in workers as Lambda would run it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from constructs_lib.sandbox import Sandbox
+
+pytestmark = pytest.mark.slow
+
+Make = Callable[..., str]
+Invoke = Callable[..., Any]
+
+
+def runs(sandbox: Sandbox, name: str) -> list[Any]:
+    return [run for run in list(sandbox.lambdas.invocations) if run.function == name]
+
+
+def queue(sandbox: Sandbox, name: str) -> tuple[str, Callable[[], list[Any]]]:
+    """Make an SQS queue; return its ARN and what looks for the messages that arrived."""
+    sqs, got = sandbox.client("sqs"), []
+    url = sqs.create_queue(QueueName=name)["QueueUrl"]
+
+    def look() -> list[Any]:
+        for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+            got.append(json.loads(message["Body"]))
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        return got
+
+    return f"arn:aws:sqs:us-east-1:123456789012:{name}", look
+
+
+# ------------------------------------------------------------------------------------------------ what a handler finds
+
+
+def test_a_handler_gets_its_event_and_its_result_comes_back(make_function: Make, invoke: Invoke) -> None:
+    name = make_function("def handler(event, context): return {'got': event, 'text': 'ü'}")
+    assert invoke(name, {"a": [1, None, "ü"]}) == {"got": {"a": [1, None, "ü"]}, "text": "ü"}
+
+
+def test_a_worker_stays_warm_and_keeps_its_module(make_function: Make, invoke: Invoke) -> None:
+    name = make_function(
+        "import os\ncount = 0\ndef handler(e, c):\n    global count; count += 1; return [os.getpid(), count]"
+    )
+    (first, one), (second, two) = invoke(name), invoke(name)
+    assert (first, one, two) == (second, 1, 2)
+
+
+def test_changed_code_or_settings_get_a_fresh_worker(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke, zipped: Callable[..., bytes]
+) -> None:
+    client = sandbox.client("lambda")
+    name = make_function("import os\ndef handler(e, c): return os.environ.get('WHO', 'nobody')")
+    assert invoke(name) == "nobody"
+    client.update_function_configuration(FunctionName=name, Environment={"Variables": {"WHO": "somebody"}})
+    assert invoke(name) == "somebody"
+    client.update_function_code(FunctionName=name, ZipFile=zipped("def handler(e, c): return 'new'"))
+    assert invoke(name) == "new"
+
+
+def test_a_function_sees_what_lambda_brings_and_nothing_else_that_is_installed_here(
+    make_function: Make, invoke: Invoke
+) -> None:
+    name = make_function("""
+        import importlib.util
+        def handler(names, context): return [name for name in names if importlib.util.find_spec(name)]
+    """)
+    names = ["boto3", "botocore", "urllib3", "dateutil", "json", "constructs_lib", "moto", "yaml", "aws_cdk", "pytest"]
+    assert invoke(name, names) == ["boto3", "botocore", "urllib3", "dateutil", "json"]
+
+
+def test_the_package_of_the_zip_wins_over_the_repository(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke, zipped: Callable[..., bytes]
+) -> None:
+    name = make_function("def handler(e, c): return None")
+    files = {"constructs_lib/__init__": "here = 'zip'"}
+    code = zipped("import constructs_lib\ndef handler(e, c): return constructs_lib.here", **files)
+    sandbox.client("lambda").update_function_code(FunctionName=name, ZipFile=code)
+    assert invoke(name) == "zip"
+
+
+def test_a_handler_may_lie_in_a_package(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke, zipped: Callable[..., bytes]
+) -> None:
+    name = make_function("def handler(e, c): return None", Handler="package/module.run")
+    code = zipped(**{"package/__init__": "", "package/module": "def run(e, c): return __name__"})
+    sandbox.client("lambda").update_function_code(FunctionName=name, ZipFile=code)
+    assert invoke(name) == "package.module"
+
+
+def test_the_context_object_and_the_environment_are_lambdas(make_function: Make, invoke: Invoke) -> None:
+    name = make_function(
+        """
+        import os
+        def handler(event, context):
+            names = ["function_name", "function_version", "invoked_function_arn", "memory_limit_in_mb"]
+            names.append("log_group_name")
+            keys = ["AWS_REGION", "AWS_LAMBDA_FUNCTION_NAME", "_HANDLER", "MINE", "ROOT"]
+            return {
+                **{name: getattr(context, name) for name in names},
+                **{key: os.environ[key] for key in keys},
+                "id": len(context.aws_request_id),
+                "left": context.get_remaining_time_in_millis(),
+                "root": os.environ["LAMBDA_TASK_ROOT"],
+            }
+        """,
+        MemorySize=512,
+        Environment={"Variables": {"MINE": "yes", "ROOT": "/var/task/data"}},
+    )
+    got = invoke(name)
+    left, root = got.pop("left"), got.pop("root")
+    assert got == {
+        "function_name": name,
+        "function_version": "$LATEST",
+        "invoked_function_arn": f"arn:aws:lambda:us-east-1:123456789012:function:{name}",
+        "memory_limit_in_mb": "512",
+        "log_group_name": f"/aws/lambda/{name}",
+        "AWS_REGION": "us-east-1",
+        "AWS_LAMBDA_FUNCTION_NAME": name,
+        "_HANDLER": "index.handler",
+        "MINE": "yes",
+        "ROOT": f"{root}/data",
+        "id": 36,
+    }
+    assert 50_000 < left <= 60_000
+
+
+def test_a_plain_client_in_a_handler_talks_to_the_sandbox(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke
+) -> None:
+    name = make_function("""
+        import boto3
+        def handler(event, context):
+            boto3.client("sns").create_topic(Name="from-a-handler")
+            return boto3.client("sts").get_caller_identity()["Account"]
+    """)
+    assert invoke(name) == "123456789012"
+    assert any(t["TopicArn"].endswith(":from-a-handler") for t in sandbox.client("sns").list_topics()["Topics"])
+
+
+# ---------------------------------------------------------------------------------------------------------------- time
+
+
+def test_a_handler_lives_in_virtual_time(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function("""
+        import datetime, time
+        from datetime import datetime as early
+        def handler(event, context):
+            utc = datetime.timezone.utc
+            return [time.time(), time.time_ns() / 1e9,
+                    datetime.datetime.now(utc).timestamp(), early.now(utc).timestamp(),
+                    datetime.datetime.utcnow().replace(tzinfo=utc).timestamp(), time.mktime(time.localtime()),
+                    isinstance(datetime.datetime.now(), datetime.datetime), datetime.date.today().isoformat(),
+                    time.strftime("%Y-%m-%d"), time.gmtime().tm_year]
+    """)
+    sandbox.clock.jump(400 * 86400)
+    before = sandbox.clock.now()
+    *moments, same, today, text, year = invoke(name)
+    after = sandbox.clock.now()
+    assert all(before - 1 <= moment <= after for moment in moments), (before, moments, after)
+    assert (same, today, text, year) == (
+        True,
+        sandbox.clock.iso()[:10],
+        sandbox.clock.iso()[:10],
+        int(sandbox.clock.iso()[:4]),
+    )
+
+
+def test_a_sleep_costs_virtual_time_and_no_real_time(make_function: Make, invoke: Invoke) -> None:
+    name = make_function("""
+        import time
+        def handler(seconds, context):
+            start = time.time(); time.sleep(seconds)
+            return [time.time() - start, context.get_remaining_time_in_millis()]
+    """)
+    invoke(name, 0)
+    start = time.monotonic()
+    slept, left = invoke(name, 30)
+    assert time.monotonic() - start < 2
+    assert 30 <= slept < 45
+    assert 15_000 < left <= 30_000
+
+
+def test_work_costs_no_more_virtual_time_than_real_time(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function("""
+        import time
+        def handler(event, context):
+            first, end = time.time(), time.monotonic() + 0.3
+            while time.monotonic() < end: pass
+            return time.time() - first
+    """)
+    assert 0.3 <= invoke(name) < 1.0
+
+
+def test_a_handler_that_waits_for_another_lets_it_sleep_at_full_speed(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke
+) -> None:
+    inner = make_function("import time\ndef handler(e, c): time.sleep(50)")
+    outer = make_function(f"""
+        import boto3
+        def handler(event, context):
+            return boto3.client("lambda").invoke(FunctionName="{inner}")["StatusCode"]
+    """)
+    invoke(inner)
+    start = time.monotonic()
+    assert invoke(outer) == 200
+    assert time.monotonic() - start < 10
+
+
+# -------------------------------------------------------------------------------------------------------------- failing
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        ("def handler(e, c): return {}['x']", "KeyError", "'x'"),
+        ("def handler(e, c): return object()", "Runtime.MarshalError", "Unable to marshal response"),
+        ("import nothing_like_that\ndef handler(e, c): pass", "Runtime.ImportModuleError", "nothing_like_that"),
+        ("def other(e, c): pass", "Runtime.HandlerNotFound", "Handler 'handler' missing on module 'index'"),
+        ("def handler(e, c) pass", "Runtime.UserCodeSyntaxError", "Syntax error in module 'index'"),
+        ("1 / 0", "ZeroDivisionError", "division by zero"),
+        ("import sys\ndef handler(e, c): sys.exit(3)", "Runtime.ExitError", "exit status 3"),
+        ("import os\ndef handler(e, c): os.kill(os.getpid(), 9)", "Runtime.ExitError", "signal: killed"),
+    ],
+)
+def test_each_way_to_fail_is_reported_as_lambda_reports_it(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke, code: str, kind: str, words: str
+) -> None:
+    name = make_function(code)
+    answer = sandbox.client("lambda").invoke(FunctionName=name)
+    payload = json.loads(answer["Payload"].read())
+    assert (answer["StatusCode"], answer["FunctionError"], payload["errorType"]) == (200, "Unhandled", kind)
+    assert words in payload["errorMessage"]
+    assert invoke(name)["errorType"] == kind  # again, from a fresh worker if the last one is gone
+
+
+def test_a_handlers_error_shows_where_it_was_raised(make_function: Make, invoke: Invoke) -> None:
+    name = make_function("def helper(): raise ValueError('no')\ndef handler(e, c): helper()")
+    error = invoke(name)
+    assert error["errorMessage"] == "no"
+    assert [("helper" in frame, "index.py" in frame) for frame in error["stackTrace"]] == [(True, True), (True, True)]
+
+
+def test_a_handler_over_its_time_limit_is_killed_and_the_next_one_starts_fresh(
+    make_function: Make, invoke: Invoke
+) -> None:
+    name = make_function(
+        """
+        import time
+        count = 0
+        def handler(seconds, context):
+            global count
+            count += 1
+            time.sleep(seconds)
+            return count
+        """,
+        Timeout=30,
+    )
+    assert invoke(name, 20) == 1
+    error = invoke(name, 31)
+    assert error["errorType"] == "Sandbox.Timedout"
+    assert error["errorMessage"].endswith("Task timed out after 30.00 seconds")
+    assert invoke(name, 0) == 1
+
+
+def test_a_busy_handler_is_killed_by_the_walls_clock(make_function: Make, invoke: Invoke) -> None:
+    name = make_function("def handler(e, c):\n    while True: pass", Timeout=1)
+    start = time.monotonic()
+    assert invoke(name)["errorType"] == "Sandbox.Timedout"
+    assert time.monotonic() - start == pytest.approx(1, abs=0.9)
+
+
+def test_a_jump_of_the_clock_times_nobody_out(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function(
+        "import time\ndef handler(e, c):\n    end = time.monotonic() + 0.5\n    while time.monotonic() < end: pass"
+    )
+    threading.Timer(0.2, sandbox.clock.jump, args=(86400,)).start()
+    assert invoke(name) is None
+
+
+@pytest.mark.parametrize("runtime", ["nodejs20.x", "java21"])
+def test_other_runtimes_fail_in_words(make_function: Make, invoke: Invoke, runtime: str) -> None:
+    error = invoke(make_function("", Runtime=runtime))
+    assert (error["errorType"], error["errorMessage"]) == (
+        "Sandbox.Unsupported",
+        f"the sandbox does not run {runtime}: only python runtimes",
+    )
+
+
+def test_an_unknown_function_is_not_found(sandbox: Sandbox) -> None:
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        sandbox.client("lambda").invoke(FunctionName="nobody")
+
+
+# ----------------------------------------------------------------------------------------------------------------- logs
+
+
+def test_what_a_function_writes_is_in_its_log_group(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function("""
+        import logging, os, sys
+        logging.getLogger().setLevel(logging.INFO)
+        def handler(event, context):
+            print("printed"); sys.stderr.write("to stderr\\n"); logging.info("logged"); os.system("echo from a child")
+            if event: os._exit(1)
+    """)
+    before = int(sandbox.clock.now() * 1000)
+    invoke(name)
+    events = sandbox.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
+    lines = [event["message"] for event in events]
+    assert lines[0].startswith("START RequestId: ")
+    assert lines[-2].startswith("END RequestId: ")
+    assert lines[-1].startswith("REPORT RequestId: ")
+    assert {"printed", "to stderr", "from a child"} <= set(lines)
+    assert any(line.startswith("[INFO]") and line.endswith("logged") for line in lines)
+    assert all(before <= event["timestamp"] <= sandbox.clock.now() * 1000 for event in events)
+    invoke(name, True)
+    events = sandbox.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
+    assert [event["message"] for event in events].count("printed") == 2  # a crash loses no line
+
+
+def test_a_function_may_log_to_a_group_of_its_own(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function("def handler(e, c): print('here')", LoggingConfig={"LogGroup": "/mine"})
+    invoke(name)
+    messages = [e["message"] for e in sandbox.client("logs").filter_log_events(logGroupName="/mine")["events"]]
+    assert "here" in messages
+
+
+def test_the_log_tail_comes_with_the_answer_when_asked_for(sandbox: Sandbox, make_function: Make) -> None:
+    name = make_function("def handler(e, c): print('tail')")
+    answer = sandbox.client("lambda").invoke(FunctionName=name, LogType="Tail")
+    assert "tail\nEND RequestId" in base64.b64decode(answer["LogResult"]).decode()
+    assert "LogResult" not in sandbox.client("lambda").invoke(FunctionName=name)
+
+
+# ---------------------------------------------------------------------------------------------------------- concurrency
+
+MEET = """
+    import os, time
+    def handler(event, context):
+        open(f"{event['where']}/{context.aws_request_id}", "w").close()
+        end = time.monotonic() + 5
+        while len(os.listdir(event["where"])) < event["count"] and time.monotonic() < end: pass
+        return len(os.listdir(event["where"]))
+"""
+
+
+def at_once(count: int, work: Callable[[], Any]) -> list[Any]:
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(work())) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_several_workers_of_one_function_run_at_once(make_function: Make, invoke: Invoke, tmp_path: Any) -> None:
+    name = make_function(MEET)
+    assert at_once(3, lambda: invoke(name, {"where": str(tmp_path), "count": 3})) == [3, 3, 3]
+
+
+def test_reserved_concurrency_throttles_whom_it_has_no_room_for(
+    sandbox: Sandbox, make_function: Make, tmp_path: Any
+) -> None:
+    client, name = sandbox.client("lambda"), make_function(MEET)
+    client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=1)
+
+    def call() -> str:
+        try:
+            client.invoke(FunctionName=name, Payload=json.dumps({"where": str(tmp_path), "count": 2}))
+        except ClientError as error:
+            (tmp_path / "throttled").touch()
+            return f"{error.response['Error']['Code']} {error.response['ResponseMetadata']['HTTPStatusCode']}"
+        return "done"
+
+    assert sorted(at_once(2, call)) == ["TooManyRequestsException 429", "done"]
+
+
+def test_an_asynchronous_event_waits_for_reserved_concurrency(sandbox: Sandbox, recorder: Any, eventually: Any) -> None:
+    client = sandbox.client("lambda")
+    arn, events = recorder()
+    client.put_function_concurrency(FunctionName=arn, ReservedConcurrentExecutions=0)
+    client.invoke(FunctionName=arn, InvocationType="Event", Payload=b'"later"')
+    sandbox.clock.sleep(30)
+    assert events() == []
+    client.delete_function_concurrency(FunctionName=arn)
+    assert eventually(events) == ["later"]
+
+
+# --------------------------------------------------------------------------------------------------------- asynchronous
+
+
+def test_an_asynchronous_call_returns_before_the_handler_ends(
+    sandbox: Sandbox, make_function: Make, eventually: Any
+) -> None:
+    name = make_function("import time\ndef handler(e, c): time.sleep(50); return 'done'")
+    answer = sandbox.client("lambda").invoke(FunctionName=name, InvocationType="Event")
+    assert (answer["StatusCode"], answer["Payload"].read()) == (202, b"")
+    assert runs(sandbox, name) == []
+    assert eventually(lambda: runs(sandbox, name))[0].payload == '"done"'
+
+
+def test_a_failing_asynchronous_event_is_tried_three_times_as_aws_does(
+    sandbox: Sandbox, make_function: Make, eventually: Any
+) -> None:
+    name = make_function("def handler(e, c): raise ValueError(e)")
+    sandbox.client("lambda").invoke(FunctionName=name, InvocationType="Event", Payload=b'"x"')
+    eventually(lambda: len(runs(sandbox, name)) == 3)
+    sandbox.clock.sleep(600)
+    tried = runs(sandbox, name)
+    assert [(run.attempt, run.event) for run in tried] == [(1, "x"), (2, "x"), (3, "x")]
+    assert len({run.request_id for run in tried}) == 1
+    assert tried[1].time - tried[0].time == pytest.approx(60, abs=20)
+    assert tried[2].time - tried[1].time == pytest.approx(120, abs=20)
+
+
+def test_an_asynchronous_event_that_succeeds_the_second_time_is_not_tried_again(
+    sandbox: Sandbox, make_function: Make, eventually: Any
+) -> None:
+    name = make_function("count = 0\ndef handler(e, c):\n    global count; count += 1; assert count > 1")
+    sandbox.client("lambda").invoke(FunctionName=name, InvocationType="Event")
+    eventually(lambda: len(runs(sandbox, name)) == 2)
+    sandbox.clock.sleep(600)
+    assert [run.error for run in runs(sandbox, name)] == [True, False]
+
+
+def test_retries_destinations_and_dead_letters_are_as_configured(
+    sandbox: Sandbox, make_function: Make, eventually: Any
+) -> None:
+    failed, failures = queue(sandbox, "failed")
+    dead, letters = queue(sandbox, "dead")
+    name = make_function("def handler(e, c): 1 / 0", DeadLetterConfig={"TargetArn": dead})
+    sandbox.client("lambda").put_function_event_invoke_config(
+        FunctionName=name, MaximumRetryAttempts=0, DestinationConfig={"OnFailure": {"Destination": failed}}
+    )
+    sandbox.client("lambda").invoke(FunctionName=name, InvocationType="Event", Payload=b'{"n": 1}')
+    (record,) = eventually(failures)
+    assert record["requestContext"]["condition"] == "RetriesExhausted"
+    assert record["requestContext"]["approximateInvokeCount"] == 1
+    assert record["requestPayload"] == {"n": 1}
+    assert record["responsePayload"]["errorType"] == "ZeroDivisionError"
+    assert eventually(letters) == [{"n": 1}]
+    assert len(runs(sandbox, name)) == 1
+
+
+def test_a_topic_invokes_its_functions_and_does_not_wait_for_them(
+    sandbox: Sandbox, make_function: Make, eventually: Any
+) -> None:
+    name = make_function("import time\ndef handler(e, c): time.sleep(50); return e['Records'][0]['Sns']['Message']")
+    sns = sandbox.client("sns")
+    topic = sns.create_topic(Name="alarms")["TopicArn"]
+    sns.subscribe(TopicArn=topic, Protocol="lambda", Endpoint=f"arn:aws:lambda:us-east-1:123456789012:function:{name}")
+    sns.publish(TopicArn=topic, Message="fire")
+    assert runs(sandbox, name) == []
+    assert eventually(lambda: runs(sandbox, name))[0].payload == '"fire"'
+
+
+# --------------------------------------------------------------------------------------------------------------- faults
+
+CALLER = """
+    import boto3
+    from botocore.config import Config
+    def handler(event, context):
+        client = boto3.client("sns", config=Config(retries={"total_max_attempts": 1}))
+        client.create_topic(Name=event["topic"])
+        client.create_topic(Name=event["topic"] + "-second")
+"""
+
+
+def topics(sandbox: Sandbox) -> set[str]:
+    return {topic["TopicArn"].rpartition(":")[2] for topic in sandbox.client("sns").list_topics()["Topics"]}
+
+
+@pytest.mark.parametrize(("when", "made"), [("before", set()), ("after", {"kill-after"})])
+def test_a_worker_can_be_killed_right_at_a_call_it_makes(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke, when: Any, made: set[str]
+) -> None:
+    name, topic = make_function(CALLER), f"kill-{when}"
+    sandbox.faults.add("sns", "CreateTopic", when=when, error="kill-caller")
+    error = invoke(name, {"topic": topic})
+    assert error["errorType"] == "Runtime.ExitError"
+    assert "signal: killed" in error["errorMessage"]
+    assert {topic for topic in topics(sandbox) if topic.startswith(f"kill-{when}")} == made
+    assert invoke(name, {"topic": topic}) is None
+
+
+def test_killing_the_caller_spares_everybody_else(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function(CALLER)
+    sandbox.faults.add("sns", "CreateTopic", when="after", error="kill-caller")
+    sandbox.client("sns").create_topic(Name="by-a-test")
+    assert invoke(name, {"topic": "by-a-function"})["errorType"] == "Runtime.ExitError"
+
+
+@pytest.mark.parametrize(("when", "ran"), [("before", []), ("after", ["ran"])])
+def test_a_function_can_be_crashed_before_or_after_its_handler(
+    sandbox: Sandbox, make_function: Make, invoke: Invoke, when: Any, ran: list[str]
+) -> None:
+    name = make_function("def handler(e, c): print('ran'); return 'ok'")
+    sandbox.faults.add("lambda", name, when=when, error="crash", match=lambda event: event == "this one")
+    assert invoke(name, "another") == "ok"
+    assert invoke(name, "this one")["errorType"] == "Runtime.ExitError"
+    assert [line for line in runs(sandbox, name)[-1].log.splitlines() if line == "ran"] == ran
+    assert invoke(name, "this one") == "ok"
+
+
+def test_a_crashed_asynchronous_event_is_tried_again(sandbox: Sandbox, recorder: Any, eventually: Any) -> None:
+    arn, events = recorder()
+    sandbox.faults.add("lambda", arn.rpartition(":")[2], when="after", error="crash")
+    sandbox.client("lambda").invoke(FunctionName=arn, InvocationType="Event", Payload=b"1")
+    eventually(lambda: len(events()) == 2)
+    assert events() == [1, 1]
+
+
+def test_a_delayed_call_eats_the_functions_time(sandbox: Sandbox, make_function: Make, invoke: Invoke) -> None:
+    name = make_function(CALLER, Timeout=30)
+    invoke(name, {"topic": "warm"})
+    sandbox.faults.add("sns", "CreateTopic", error=40)
+    start = time.monotonic()
+    assert invoke(name, {"topic": "late"})["errorType"] == "Sandbox.Timedout"
+    assert time.monotonic() - start < 5
+
+
+def test_a_warm_call_takes_milliseconds(make_function: Make, invoke: Invoke) -> None:
+    name = make_function("def handler(e, c): return e")
+    invoke(name)
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        invoke(name)
+        times.append(time.perf_counter() - start)
+    print(f"warm invoke: median {sorted(times)[10] * 1000:.1f} ms")
+    assert sorted(times)[10] < 0.1
