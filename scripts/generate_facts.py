@@ -35,11 +35,22 @@ STATUS_ENUMS = {
     "training": "TrainingJobStatus",
     "processing": "ProcessingJobStatus",
     "tuning": "HyperParameterTuningJobStatus",
+    "transform": "TransformJobStatus",
+    "endpoint": "EndpointStatus",
 }
-# The model lists statuses without saying which are terminal; a job in one of these will change again by itself.
-MOVING = {"InProgress", "Stopping", "Deleting"}
+# The model lists statuses without saying which are terminal; what is in one of these will change again by itself.
+MOVING = {"InProgress", "Stopping", "Deleting", "Creating", "Updating", "SystemUpdating", "RollingBack"}
 # cfn-lint's folder of regional types, and the API it stands for here; it has none for training.
 REGIONAL = {"processing": "processing", "hosting": "endpoint", "cluster": "cluster", "transform": "transform"}
+# The operations that Step Functions knows by name, and those of plans, clusters and jobs.
+REQUESTS = {
+    *(f"Create{what}" for what in ("Cluster", "Endpoint", "EndpointConfig", "LabelingJob", "Model", "TrainingPlan")),
+    *(f"Create{what}Job" for what in ("HyperParameterTuning", "Processing", "Training", "Transform")),
+    *(f"Describe{what}Job" for what in ("HyperParameterTuning", "Processing", "Training", "Transform")),
+    *(f"Stop{what}Job" for what in ("HyperParameterTuning", "Processing", "Training", "Transform")),
+    *("DescribeEndpoint", "DescribeTrainingPlan", "SearchTrainingPlanOfferings", "ExtendTrainingPlan"),
+    *("UpdateCluster", "UpdateEndpoint"),
+}
 LIMITS = {
     "InstancePreferenceList": "max",
     "MaxPendingTimeInSeconds": "range",
@@ -149,6 +160,31 @@ def regional_types() -> dict[str, Any]:
     return {"as_of": "2026-10-20", "sources": sources, "rows": rows}
 
 
+def sagemaker_operations() -> dict[str, Any]:
+    """Every operation by name, and the members of those that people write requests for by hand."""
+    model = service_model("sagemaker")
+    rows = []
+    for name in sorted(model.operation_names):
+        row: dict[str, Any] = {"operation": name}
+        if name in REQUESTS:
+            row["members"] = members(model.operation_model(name).input_shape, ())
+        rows.append(row | {"source": "botocore"})
+    sources = {"botocore": f"botocore {version('botocore')}, service model sagemaker 2017-07-24"}
+    return {"as_of": "2026-11-29", "sources": sources, "rows": rows}
+
+
+def members(shape: Any, above: tuple[str, ...]) -> Any:
+    """Reduce a shape to its members; a shape that holds itself ends where it comes round."""
+    if shape is None or shape.name in above:
+        return None
+    inside = (*above, shape.name)
+    if shape.type_name == "structure":
+        return {name: members(member, inside) for name, member in shape.members.items()}
+    if shape.type_name == "list":
+        return [members(shape.member, inside)]
+    return {"*": members(shape.value, inside)} if shape.type_name == "map" else None
+
+
 def render(document: dict[str, Any]) -> str:
     """One row a line, so that a diff shows the type that changed."""
     head = {k: v for k, v in document.items() if k != "rows"}
@@ -161,6 +197,7 @@ GENERATED = {
     "api_limits.json": api_limits,
     "job_states.json": job_states,
     "regional_types.json": regional_types,
+    "sagemaker_operations.json": sagemaker_operations,
 }
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "Limit",
     "Unknown",
     "api_instance_types",
+    "documented_limit",
     "failure_patterns",
     "instance_types",
     "job_states",
@@ -119,6 +120,12 @@ def limit(shape: str) -> Limit:
 
 
 @cache
+def documented_limit(name: str) -> int:
+    """Return a limit that only documents state, such as ``training_runtime_seconds``."""
+    return next(int(row["value"]) for row in load("documented_limits")["rows"] if row["name"] == name)
+
+
+@cache
 def regional_types(api: str) -> Mapping[str, frozenset[str]]:
     """Return the regions in which AWS's price lists name each accelerated type for ``api``; none for training."""
     rows = load("regional_types")["rows"]
@@ -127,7 +134,10 @@ def regional_types(api: str) -> Mapping[str, frozenset[str]]:
 
 @cache
 def job_states(job: str) -> Mapping[str, bool]:
-    """Return the statuses of a ``training``, ``processing`` or ``tuning`` job, each with whether it is terminal."""
+    """Return the statuses of ``training``, ``processing``, ``tuning``, ``transform`` jobs or of an ``endpoint``.
+
+    Each comes with whether it is terminal: it does not change again by itself.
+    """
     rows = load("job_states")["rows"]
     return MappingProxyType({row["status"]: row["terminal"] for row in rows if row["job"] == job})
 

@@ -37,18 +37,19 @@ def is_unresolved(value: Any) -> bool:
     >>> is_unresolved({"Ref": "Type"}), is_unresolved({"Fn::If": ["A", 1, 2]}), is_unresolved({"Name": "x"})
     (True, True, False)
     """
-    if isinstance(value, str):
-        return bool(_STRING_TOKEN.search(value))
-    if isinstance(value, bool) or value is None:
+    # Rules ask this of every value they read, so the usual answer comes first.
+    if value is None:
         return False
-    if isinstance(value, int | float):
-        return value < _NUMBER_TOKEN_BELOW
-    if isinstance(value, list | tuple):
-        return len(value) == 1 and isinstance(value[0], str) and bool(_LIST_TOKEN.match(value[0]))
-    if isinstance(value, dict) and len(value) == 1:
+    if isinstance(value, str):
+        return "${T" in value and bool(_STRING_TOKEN.search(value))
+    if isinstance(value, dict):
+        if len(value) != 1:
+            return False
         key = next(iter(value))
         return isinstance(key, str) and (key in _INTRINSICS or key.startswith("Fn::"))
-    return False
+    if isinstance(value, list | tuple):
+        return len(value) == 1 and isinstance(value[0], str) and bool(_LIST_TOKEN.match(value[0]))
+    return isinstance(value, int | float) and value < _NUMBER_TOKEN_BELOW
 
 
 def literal(value: Any) -> Any:

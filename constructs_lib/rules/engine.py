@@ -10,7 +10,7 @@ from constructs_lib.rules.registry import rule_ids, rules_for
 from constructs_lib.rules.subjects import App, Kind, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
     from constructs_lib.rules.rule import Rule
@@ -61,10 +61,9 @@ def check(
     spoken: list[tuple[Rule, Finding]] = []
     for subject in app.subjects:
         for rule in rules_for(subject.kind):
-            if rule.id in ignore or rule.id in subject.ignore:
-                continue
-            spoken += [(rule, finding) for finding in _ask(rule, subject, app) if finding.phase in asked]
-    return _without_the_general(spoken)
+            if rule.id not in ignore and rule.id not in subject.ignore:
+                _ask(rule, subject, app, spoken)
+    return _without_the_general([(rule, finding) for rule, finding in spoken if finding.phase in asked])
 
 
 def check_request(
@@ -106,14 +105,13 @@ def check_request(
     return check([subject], now=now, declared=declared)
 
 
-def _ask(rule: Rule, subject: Subject, app: App) -> Iterator[Finding]:
+def _ask(rule: Rule, subject: Subject, app: App, spoken: list[tuple[Rule, Finding]]) -> None:
     try:
-        for found in rule.check(subject, app):
-            yield _finding(rule, subject, found)
+        spoken.extend((rule, _finding(rule, subject, found)) for found in rule.check(subject, app))
     except Exception as failure:  # noqa: BLE001 - one broken rule must neither hide nor stop the others
         words = f"the rule itself failed on this {subject.kind}: {type(failure).__name__}: {failure}"
         fix = "please report it with the input; until then ignore the rule by its id"
-        yield _finding(rule, subject, Found(Severity.ERROR, words, "", fix, None))
+        spoken.append((rule, _finding(rule, subject, Found(Severity.ERROR, words, "", fix, None))))
 
 
 def _finding(rule: Rule, subject: Subject, found: Found) -> Finding:
@@ -132,8 +130,9 @@ def _finding(rule: Rule, subject: Subject, found: Found) -> Finding:
 
 
 def _without_the_general(spoken: list[tuple[Rule, Finding]]) -> list[Finding]:
-    """Drop what a more specific rule has said about the same place."""
-    silenced = {(_place(finding), rule_id) for rule, finding in spoken for rule_id in rule.suppresses}
+    """Drop what a more specific rule has said about the same place; "not known here" silences nobody."""
+    said = [(rule, finding) for rule, finding in spoken if finding.severity is not Severity.UNVERIFIED]
+    silenced = {(_place(finding), rule_id) for rule, finding in said for rule_id in rule.suppresses}
     return [finding for _, finding in spoken if (_place(finding), finding.rule) not in silenced]
 
 

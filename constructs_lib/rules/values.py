@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from constructs_lib.model import is_unresolved
@@ -86,13 +87,30 @@ def number(value: Any) -> int | float | None:
     >>> number("1800"), number(4), number(True), number(-1.8881545897087626e289), number("many")
     (1800, 4, None, None, None)
     """
-    if isinstance(value, bool) or is_unresolved(value):
+    if value is None or isinstance(value, bool) or is_unresolved(value):
         return None
     if isinstance(value, int | float):
         return value
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
         return int(value)
     return None
+
+
+def amount(value: Any) -> Decimal | None:
+    """Return a known decimal amount from a number or from text, such as a price; else ``None``.
+
+    Examples
+    --------
+    >>> amount("60000.50"), amount(3), amount({"Ref": "Fee"}), amount("NaN")
+    (Decimal('60000.50'), Decimal('3'), None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal) or is_unresolved(value):
+        return None
+    try:
+        found = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
 
 
 def moment(value: Any) -> datetime | None:
@@ -149,7 +167,7 @@ def present(data: Mapping[str, Any], key: str) -> bool | None:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return a plain mapping as it is, and anything else, an intrinsic function too, as an empty one."""
-    return value if isinstance(value, Mapping) and not is_unresolved(value) else {}
+    return value if isinstance(value, dict) and not is_unresolved(value) else {}
 
 
 def items(value: Any) -> Sequence[Any]:

@@ -24,7 +24,7 @@ from constructs_lib.rules import (
     raise_for_errors,
 )
 from constructs_lib.rules import engine as engine_module
-from constructs_lib.rules.findings import error
+from constructs_lib.rules.findings import error, unverified
 from constructs_lib.rules.rule import Rule
 
 DUPLICATE = {"ResourceConfig": {"InstanceCount": 1, "InstancePreferences": [{"InstanceType": "ml.g5.xlarge"}] * 2}}
@@ -127,6 +127,12 @@ def test_the_more_specific_rule_speaks_alone_about_one_place(with_rules):
         ("two", "general", "A"),
         ("two", "general", "B"),
     ]
+
+
+def test_a_specific_rule_that_does_not_know_leaves_the_general_one_its_word(with_rules):
+    general = a_rule("GPU-XX01", lambda s, a: [error("general", "A")])
+    with_rules(general, a_rule("GPU-XX02", lambda s, a: [unverified("who knows", "A")], suppresses=("GPU-XX01",)))
+    assert [f.message for f in check([job()])] == ["general", "who knows"]
 
 
 def test_all_errors_are_raised_together_in_the_words_of_the_rules():

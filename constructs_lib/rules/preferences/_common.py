@@ -7,40 +7,56 @@ from typing import TYPE_CHECKING, Any
 
 from constructs_lib import facts
 from constructs_lib.model import is_unresolved
+from constructs_lib.rules.known_plans import plan_of
 from constructs_lib.rules.subjects import Kind, Subject
 from constructs_lib.rules.values import items, known_text, mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["ENDPOINTS", "JOBS", "LISTS", "Entry", "Resources", "names", "resources_of"]
+    from constructs_lib.rules.subjects import App
+
+__all__ = [
+    "ENDPOINTS",
+    "JOBS",
+    "LISTS",
+    "UNDECIDED",
+    "Entry",
+    "Resources",
+    "names",
+    "plan_reference",
+    "resources_of",
+    "vpc_subnets",
+]
 
 JOBS = (Kind.TRAINING_JOB, Kind.PROCESSING_JOB)
 ENDPOINTS = (Kind.ENDPOINT_CONFIG,)
 LISTS = (*JOBS, *ENDPOINTS)
 
+UNDECIDED = object()
+"""Whether an entry is reserved depends on the type of a plan that is not known here."""
+
 _LOCATION = {Kind.TRAINING_JOB: ("ResourceConfig",), Kind.PROCESSING_JOB: ("ProcessingResources", "ClusterConfig")}
+_NO_TRAITS = facts.InstanceType(name="", apis=frozenset(), source="")
 _VARIANTS = ("ProductionVariants", "ShadowProductionVariants")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Entry:
-    """One acceptable type: ``type`` is ``None`` when it is not known here, ``facts`` when nobody knows the type."""
+    """One acceptable type: ``type`` is ``None`` when it is not known here.
+
+    ``facts`` has no trait when nobody knows the type (``known`` is False); ``accelerated`` is then ``None``.
+    """
 
     data: Mapping[str, Any]
     at: str
     type: str | None
-    facts: facts.InstanceType | None
-
-    @property
-    def accelerated(self) -> bool | None:
-        """Whether the type has accelerators; ``None`` if that is not known."""
-        if self.facts is None or self.facts.architecture is None:
-            return None
-        return self.facts.accelerator is not None
+    known: bool
+    facts: facts.InstanceType
+    accelerated: bool | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Resources:
     """Where a job or a variant says what it runs on.
 
@@ -71,7 +87,29 @@ def resources_of(subject: Subject) -> tuple[Resources, ...]:
     return subject.view(_parse)
 
 
-def names(entries: Iterator[Entry] | list[Entry] | tuple[Entry, ...]) -> str:
+def plan_reference(entry: Entry, resources: Resources, subject: Subject, app: App) -> Any:
+    """Return the reference to the plan that an entry runs on, ``None`` for on demand, or `UNDECIDED`."""
+    own = entry.data.get("TrainingPlanArns")
+    if own is not None:
+        return next(iter(items(own)), own)
+    shared = resources.data.get("TrainingPlanArn")
+    if shared is None or len(resources.entries) == 1:
+        return shared
+    planned = plan_of(shared, subject, app).instance_type
+    if planned is None or entry.type is None:
+        return UNDECIDED
+    return shared if planned == entry.type else None
+
+
+def vpc_subnets(subject: Subject) -> tuple[Any, str]:
+    """Return the subnets of a job, unparsed, and their path."""
+    if subject.kind is Kind.PROCESSING_JOB:
+        network = mapping(subject.data.get("NetworkConfig"))
+        return mapping(network.get("VpcConfig")).get("Subnets"), "NetworkConfig.VpcConfig.Subnets"
+    return mapping(subject.data.get("VpcConfig")).get("Subnets"), "VpcConfig.Subnets"
+
+
+def names(entries: Iterable[Entry]) -> str:
     """Return the types of the entries in words."""
     return ", ".join(str(entry.type) for entry in entries)
 
@@ -117,4 +155,7 @@ def _entries(raw: Any, at: str) -> Iterator[Entry]:
 
 def _entry(data: Mapping[str, Any], at: str) -> Entry:
     name = known_text(data.get("InstanceType"))
-    return Entry(data, at, name, facts.instance_types().get(name) if name else None)
+    known = facts.instance_types().get(name) if name else None
+    traits = known or _NO_TRAITS
+    accelerated = None if traits.architecture is None else traits.accelerator is not None
+    return Entry(data, at, name, known is not None, traits, accelerated)

@@ -20,8 +20,11 @@ def counts(subject: Subject, _app: App) -> Findings:
     for resources in resources_of(subject):
         if resources.listed and resources.entries:
             yield from _mode(resources)
-        for at, given in [(entry.at, entry.data) for entry in resources.entries] + [(resources.at, resources.data)]:
-            yield from _bounds(given.get("InstanceCount"), f"{at}.InstanceCount", resources.api)
+        highest = facts.limit("ProcessingInstanceCount").max if resources.api == "processing" else None
+        for given in (*resources.entries, resources):
+            count = given.data.get("InstanceCount")
+            if not (isinstance(count, int) and 1 <= count <= (highest or count)):
+                yield from _bounds(count, f"{given.at}.InstanceCount", highest)
 
 
 def _mode(resources: Resources) -> Findings:
@@ -39,8 +42,7 @@ def _mode(resources: Resources) -> Findings:
         yield error("InstanceCount is given nowhere; every entry or the whole list needs one", at)
 
 
-def _bounds(given: object, at: str, api: str) -> Findings:
-    highest = facts.limit("ProcessingInstanceCount").max if api == "processing" else None
+def _bounds(given: object, at: str, highest: int | None) -> Findings:
     allowed = f"1 to {highest} is allowed" if highest else "1 or more is allowed"
     count = number(given)
     if is_unresolved(given):

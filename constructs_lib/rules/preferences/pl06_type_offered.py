@@ -45,7 +45,7 @@ def _judge(entry: Entry, api: str, region: str | None) -> Findings:
         yield unverified("the instance type is not known here", at)
     elif entry.type is None or not entry.type.startswith("ml."):
         yield error(f"InstanceType is {show(given)}; a type such as 'ml.g5.xlarge' is needed", at)
-    elif entry.facts is None:
+    elif not entry.known:
         yield unverified(f"nobody knows {entry.type} yet; the types known here are of botocore's model", at)
     elif api not in entry.facts.apis:
         yield error(f"{entry.type} is not offered for {api}; it is for {', '.join(sorted(entry.facts.apis))}", at)
