@@ -1,91 +1,19 @@
-"""What the rules on policies share: the statements of a document and what they ask of sagemaker:InstanceTypes."""
+"""What the rules on policies share: the statements of a document, parsed once, and words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
-from constructs_lib import facts
-from constructs_lib.facts import iam
 from constructs_lib.model import is_unresolved
-from constructs_lib.model.wildcards import matches
 from constructs_lib.rules.findings import Found, unverified
-from constructs_lib.rules.policies.conditions import NEGATED, split_operator
-from constructs_lib.rules.policies.documents import Statement, as_list, statements
+from constructs_lib.rules.policies.documents import Statement, statements
+from constructs_lib.rules.policies.guards import Guard, carrying, guards, known_actions
 from constructs_lib.rules.subjects import Subject
 
-__all__ = [
-    "ALL",
-    "ANY",
-    "Clause",
-    "Guard",
-    "absent_denied",
-    "carrying",
-    "covered_types",
-    "expand",
-    "guards_of",
-    "known_actions",
-    "names",
-    "statements_of",
-    "unknown_conditions",
-]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-ALL, ANY = "forallvalues", "foranyvalue"
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One operator on sagemaker:InstanceTypes; ``values`` is ``None`` where one of them is not known here."""
-
-    qualifier: str
-    base: str
-    if_exists: bool
-    values: tuple[str, ...] | None
-    at: str
-
-    @property
-    def negated(self) -> bool:
-        """Whether it asks what a type is *not*."""
-        return self.base in NEGATED
-
-    @property
-    def is_null(self) -> bool:
-        """Whether it asks for the key's presence."""
-        return self.base == "null"
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A statement whose condition speaks about instance types; ``actions`` is ``None`` where one is not known here."""
-
-    statement: Statement
-    clauses: tuple[Clause, ...]
-    actions: frozenset[str] | None
-
-    @property
-    def allows(self) -> bool:
-        """Whether it is an Allow."""
-        return self.statement.effect == "Allow"
-
-    def having(self, qualifier: str, *, negated: bool) -> list[Clause]:
-        """Return its clauses with this set operator."""
-        return [c for c in self.clauses if c.qualifier == qualifier and c.negated is negated and not c.is_null]
-
-    @property
-    def needs_the_key(self) -> bool:
-        """Whether it can only apply to a request that names a type."""
-        present = any(c.is_null and c.values == ("false",) for c in self.clauses)
-        return present or any(not c.if_exists for c in self.having(ANY, negated=False) + self.having(ANY, negated=True))
-
-    @property
-    def is_absence_guard(self) -> bool:
-        """Whether it applies to every request that names no type."""
-        if len(self.statement.condition) > 1 or "*" not in self.statement.resources:
-            return False
-        nothing_at_all = any(c.values == ("*",) for c in self.having(ALL, negated=True))
-        return nothing_at_all or any(c.is_null and c.values == ("true",) for c in self.clauses)
+__all__ = ["absent_denied", "guards_of", "names", "statements_of", "unknown_conditions"]
 
 
 def statements_of(subject: Subject) -> tuple[Statement, ...]:
@@ -94,7 +22,6 @@ def statements_of(subject: Subject) -> tuple[Statement, ...]:
 
 
 def _statements(subject: Subject) -> tuple[Statement, ...]:
-    """Parse a document; a function of its own so that `Subject.view` makes it once."""
     readable = isinstance(subject.data, dict) and "Statement" in subject.data
     return statements(subject.data, readable_only=True) if readable else ()
 
@@ -105,61 +32,13 @@ def guards_of(subject: Subject) -> tuple[Guard, ...]:
 
 
 def _guards(subject: Subject) -> tuple[Guard, ...]:
-    parsed = ((one, tuple(_clauses(one))) for one in statements_of(subject))
-    return tuple(Guard(one, clauses, known_actions(one)) for one, clauses in parsed if clauses)
-
-
-def _clauses(statement: Statement) -> Iterator[Clause]:
-    for operator, keys in statement.condition.items():
-        for key, raw in keys.items() if isinstance(keys, dict) else ():
-            if key.lower() == iam.INSTANCE_TYPES_KEY.lower():
-                at = f"{statement.path}.Condition.{operator}.{key}"
-                yield Clause(*split_operator(operator), _values(raw, statement), at)
-
-
-def _values(raw: Any, statement: Statement) -> tuple[str, ...] | None:
-    values = as_list(raw)
-    if is_unresolved(raw) or any(is_unresolved(value) for value in values):
-        return None
-    texts = tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
-    return None if statement.variables and any("${" in text for text in texts) else texts
-
-
-def known_actions(statement: Statement) -> frozenset[str] | None:
-    """Return every known action that a statement names; ``None`` if one of its patterns is not known here."""
-    patterns = statement.actions or statement.not_actions
-    if any(not isinstance(pattern, str) or is_unresolved(pattern) for pattern in patterns):
-        return None
-    named = frozenset().union(*(expand(pattern) for pattern in patterns))
-    return named if statement.actions else frozenset(iam.actions()) - named
-
-
-@lru_cache(maxsize=1024)
-def expand(pattern: str) -> frozenset[str]:
-    """Return the known actions that a pattern names."""
-    return frozenset(name for name in iam.actions() if matches(pattern.lower(), name.lower()))
-
-
-@cache
-def carrying() -> frozenset[str]:
-    """Return the actions whose requests carry their instance types."""
-    return frozenset(iam.carrying_actions())
+    return guards(statements_of(subject))
 
 
 def absent_denied(subject: Subject) -> frozenset[str]:
     """Return the actions that the document denies without a type."""
     guards = (guard for guard in guards_of(subject) if not guard.allows and guard.is_absence_guard)
     return frozenset().union(*(guard.actions or () for guard in guards))
-
-
-def covered_types(clause: Clause) -> frozenset[str] | None:
-    """Return the known types that a clause's values match; ``None`` if they are not known here."""
-    if clause.values is None:
-        return None
-    known = facts.instance_types()
-    if not clause.base.endswith("like"):
-        return frozenset(clause.values) & known.keys()
-    return frozenset(name for name in known if any(matches(value, name) for value in clause.values))
 
 
 def names(values: frozenset[str], most: int = 3) -> str:

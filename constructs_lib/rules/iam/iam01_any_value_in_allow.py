@@ -1,7 +1,8 @@
 """An Allow that asks for any approved type lets a list with an unapproved one through."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import ALL, ANY, guards_of, unknown_conditions
+from constructs_lib.rules.iam._common import guards_of, unknown_conditions
+from constructs_lib.rules.policies.guards import ALL, ANY
 
 
 @rule(

@@ -2,7 +2,8 @@
 
 from constructs_lib.facts import iam
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import ALL, Guard, absent_denied, carrying, guards_of, names, unknown_conditions
+from constructs_lib.rules.iam._common import absent_denied, guards_of, names, unknown_conditions
+from constructs_lib.rules.policies.guards import ALL, Guard, carrying
 
 
 @rule(

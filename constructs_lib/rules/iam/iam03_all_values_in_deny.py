@@ -1,7 +1,8 @@
 """A Deny that asks whether all types are bad lets a mixed list through."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule
-from constructs_lib.rules.iam._common import ALL, guards_of, unknown_conditions
+from constructs_lib.rules.iam._common import guards_of, unknown_conditions
+from constructs_lib.rules.policies.guards import ALL
 
 
 @rule(

@@ -1,7 +1,8 @@
 """ForAnyValue is false when the key is absent, so a Deny needs a second one."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule, unverified, warning
-from constructs_lib.rules.iam._common import ANY, absent_denied, carrying, guards_of, names, unknown_conditions
+from constructs_lib.rules.iam._common import absent_denied, guards_of, names, unknown_conditions
+from constructs_lib.rules.policies.guards import ANY, carrying
 
 
 @rule(

@@ -14,7 +14,8 @@ from constructs_lib.rules.authoring import (
     unverified,
     warning,
 )
-from constructs_lib.rules.iam._common import Clause, covered_types, guards_of
+from constructs_lib.rules.iam._common import guards_of
+from constructs_lib.rules.policies.guards import Clause, covered_types
 
 # CreateApp names this type for the apps that run on SageMaker's own instance.
 SYSTEM = "system"

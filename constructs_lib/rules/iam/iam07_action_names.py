@@ -12,7 +12,8 @@ from constructs_lib.rules.authoring import (
     rule,
     unverified,
 )
-from constructs_lib.rules.iam._common import carrying, expand, guards_of, names, statements_of
+from constructs_lib.rules.iam._common import guards_of, names, statements_of
+from constructs_lib.rules.policies.guards import carrying, expand
 from constructs_lib.rules.policies.spelling import nearest
 
 SERVICE = "sagemaker:"

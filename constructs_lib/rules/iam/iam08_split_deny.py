@@ -4,8 +4,9 @@ from itertools import combinations
 
 from constructs_lib.model.wildcards import matches
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import ANY, Clause, Guard, covered_types, guards_of, names
+from constructs_lib.rules.iam._common import guards_of, names
 from constructs_lib.rules.policies.documents import Statement
+from constructs_lib.rules.policies.guards import ANY, Clause, Guard, covered_types
 
 
 @rule(

@@ -3,8 +3,9 @@
 from constructs_lib.facts import iam
 from constructs_lib.model.wildcards import matches
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import known_actions, statements_of
+from constructs_lib.rules.iam._common import statements_of
 from constructs_lib.rules.policies.documents import Statement
+from constructs_lib.rules.policies.guards import known_actions
 from constructs_lib.rules.values import UNKNOWN, text
 
 ACTIONS = ("sagemaker:CreateEndpoint", "sagemaker:UpdateEndpoint")

@@ -1,7 +1,8 @@
 """An Allow without a condition beside a guarded one."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import ANY, Guard, guards_of, known_actions, names, statements_of
+from constructs_lib.rules.iam._common import guards_of, names, statements_of
+from constructs_lib.rules.policies.guards import ANY, Guard, known_actions
 
 
 @rule(

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule, unverified, warning
-from constructs_lib.rules.iam._common import known_actions, statements_of
+from constructs_lib.rules.iam._common import statements_of
+from constructs_lib.rules.policies.guards import known_actions
 
 PLAN = "sagemaker:CreateTrainingPlan"
 ALSO = ("sagemaker:CreateReservedCapacity", "sagemaker:AddTags")
