@@ -32,12 +32,12 @@ _CALL_HOOKS = ("Create", "Update", "Delete")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed template and where it belongs."""
+    """A parsed template, the path of its resources in the file, and where it belongs."""
 
     document: Document
     body: Mapping[str, Any]
     resolver: Resolver
-    path: tuple[str | int, ...] = ()
+    path: tuple[str | int, ...] = ("Resources",)
     stack: str | None = None
     region: str | None = None
     account: str | None = None
@@ -67,7 +67,7 @@ class Resource:
 
     def place(self, *keys: str | int) -> tuple[str | int, ...]:
         """Return the path of something in this resource, from the top of the file."""
-        return (*self.template.path, "Resources", self.name, *keys)
+        return (*self.template.path, self.name, *keys)
 
     def subject(self, kind: Kind, data: Any, *keys: str | int, **given: Any) -> Subject:
         """Return a subject that lies at ``keys`` below this resource."""
@@ -113,9 +113,16 @@ class Resource:
 
 
 def is_template(data: Any) -> bool:
-    """Tell whether parsed data is a CloudFormation or SAM template."""
+    """Tell whether parsed data is a CloudFormation or SAM template, or a bare map of its resources."""
     resources = data.get("Resources") if isinstance(data, dict) else None
-    return isinstance(resources, dict) and any(isinstance(r, dict) and "Type" in r for r in resources.values())
+    if isinstance(resources, dict):
+        return any(isinstance(r, dict) and "Type" in r for r in resources.values())
+    return _is_resource_map(data)
+
+
+def _is_resource_map(data: Any) -> bool:
+    values = list(data.values()) if isinstance(data, dict) else []
+    return bool(values) and all(isinstance(r, dict) and "::" in str(r.get("Type", "")) for r in values)
 
 
 def read_template(
@@ -134,9 +141,12 @@ def read_template(
     stack, region, account : str, optional
         Of the stack that deploys it, where they are known; a cloud assembly's manifest says so.
     """
+    bare = _is_resource_map(document.data)
+    body = {"Resources": document.data} if bare else document.data
     pseudo = {"AWS::Region": region, "AWS::AccountId": account}
-    resolver = Resolver(document.data, {key: value for key, value in pseudo.items() if value})
-    template = Template(document, document.data, resolver, stack=stack or document.name, region=region, account=account)
+    resolver = Resolver(body, {key: value for key, value in pseudo.items() if value})
+    path = () if bare else ("Resources",)
+    template = Template(document, body, resolver, path, stack or document.name, region, account)
     reading = Reading()
     resources = list(template.resources())
     for resource in resources:
