@@ -113,4 +113,4 @@ def spawn(work: Callable[[], None], name: str) -> threading.Thread:
 @functools.cache
 def session() -> Any:
     """Return the botocore session that holds the service models, which cost most of a client."""
-    return botocore.session.getsession()
+    return botocore.session.get_session()

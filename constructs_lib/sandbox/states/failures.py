@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
@@ -19,6 +20,7 @@ from .patching import ENGINE, needs, replaces, wraps
 
 __all__ = ["RUNTIME", "failed", "service_failure", "service_prefix"]
 
+LOG = logging.getLogger(__name__)
 _ERRORS = ENGINE + "asl.component.common.error_name."
 _STATE = ENGINE + "asl.component.state."
 _TASK = _STATE + "exec.state_task."
@@ -116,6 +118,14 @@ def _error_equals(self: Any, env: Any) -> None:
     env.stack.append(matches)
 
 
+@wraps(_STATE + "exec.execute_state:ExecutionState._from_error", "self env ex")
+def _state_error(plain: Any, self: Any, env: Any, ex: Exception) -> Any:
+    if isinstance(ex, FailureEventException):
+        return plain(self, env, ex)
+    LOG.warning("the state %s fails with %s", self.name, RUNTIME, exc_info=ex)
+    return failed(env, RUNTIME, f"{type(ex).__name__}: {ex}").failure_event
+
+
 @wraps(_TASK + "state_task:StateTask._from_error", "self env ex")
 def _task_error(plain: Any, self: Any, env: Any, ex: Exception) -> Any:
     failure = plain(self, env, ex)
@@ -163,3 +173,11 @@ def _intrinsic(plain: Any, self: Any, env: Any) -> None:
     except (ValueError, TypeError, KeyError, IndexError, RuntimeError) as error:
         cause = f"The function '{self.intrinsic_function_derivation}' had the following error: {error}"
         raise failed(env, "States.IntrinsicFailure", cause) from error
+
+
+@wraps("moto.core.exceptions:AWSError.__init__", "self message exception_type status")
+def _aws_error(plain: Any, self: Any, message: str = "", exception_type: Any = None, status: Any = None) -> None:
+    code = getattr(type(self), "code", None)  # the engine's errors carry their code there, where moto does not look
+    if exception_type is None and self.TYPE is None and isinstance(code, str):
+        exception_type = code
+    plain(self, message, exception_type, status)
