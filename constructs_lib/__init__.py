@@ -1,0 +1,55 @@
+"""Scarce accelerators as infrastructure code: reserve them, use them, forbid what is not allowed, see what happened.
+
+Names are imported when they are first used, so that ``import constructs_lib`` costs nothing and a program that needs
+no CDK loads none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from constructs_lib.checks import CapacityRules, CapacityRulesPlugin, synth_checked
+    from constructs_lib.model import HasTrainingPlanArn, InputChannel, InstancePreference, TrainingJobSpec
+    from constructs_lib.settings import Settings
+    from constructs_lib.workloads.kit import CapacityKit
+    from constructs_lib.workloads.training_job import PreferenceTrainingJob
+
+__all__ = [
+    "CapacityKit",
+    "CapacityRules",
+    "CapacityRulesPlugin",
+    "HasTrainingPlanArn",
+    "InputChannel",
+    "InstancePreference",
+    "PreferenceTrainingJob",
+    "Settings",
+    "TrainingJobSpec",
+    "synth_checked",
+]
+
+_HOME = {
+    "CapacityKit": "constructs_lib.workloads.kit",
+    "CapacityRules": "constructs_lib.checks",
+    "CapacityRulesPlugin": "constructs_lib.checks",
+    "HasTrainingPlanArn": "constructs_lib.model",
+    "InputChannel": "constructs_lib.model",
+    "InstancePreference": "constructs_lib.model",
+    "PreferenceTrainingJob": "constructs_lib.workloads.training_job",
+    "Settings": "constructs_lib.settings",
+    "TrainingJobSpec": "constructs_lib.model",
+    "synth_checked": "constructs_lib.checks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

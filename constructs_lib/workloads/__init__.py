@@ -1,0 +1,1 @@
+"""CDK constructs that use capacity: jobs, and what the jobs of a stack share."""

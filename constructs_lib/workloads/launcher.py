@@ -1,0 +1,204 @@
+"""The launcher of a stack: two functions, the run table, and what wakes them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from aws_cdk import (
+    AssetHashType,
+    CustomResource,
+    Duration,
+    aws_dynamodb,
+    aws_events,
+    aws_lambda,
+    aws_s3_assets,
+    aws_scheduler,
+)
+
+from constructs_lib import facts
+from constructs_lib.workloads import assets
+from constructs_lib.workloads.role_maker import late
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from constructs import Construct
+
+    from constructs_lib.workloads.policies import Place
+
+__all__ = ["Launcher", "run_table"]
+
+_RUNTIME = "python3.13"
+_LAUNCHER_SECONDS = 60
+_DRAIN_SECONDS = 900
+_MEMORY_MB = 512
+_SWEEP = "rate(5 minutes)"
+# How an execution can end without a word from the launcher: a waitForTaskToken task gets no call back.
+_SILENT_ENDS = ["ABORTED", "TIMED_OUT", "FAILED"]
+
+
+class Launcher:
+    """Builds the launcher's resources in a kit; each is an attribute.
+
+    Parameters
+    ----------
+    scope : Construct
+        The kit.
+    place : Place
+        Where the stack goes.
+    name : str
+        The launcher function's name. It is text and no token because every machine's definition holds it.
+    job_prefix : str
+        The start of the names of the stack's jobs.
+    machines : callable
+        Returns the starts of the names of the machines whose ends wake the launcher, once all are known.
+    launcher_role, schedule_role : str
+        ARNs.
+    log_group, table : str
+        Names.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        place: Place,
+        name: str,
+        job_prefix: str,
+        machines: Callable[[], list[str]],
+        launcher_role: str,
+        schedule_role: str,
+        log_group: str,
+        table: str,
+    ) -> None:
+        self._scope, self._place, self._machines = scope, place, machines
+        self._role, self._log_group, self._table = launcher_role, log_group, table
+        self._code = self._stage_code()
+        self.function = self._function("Launcher", "launcher", _LAUNCHER_SECONDS, name=name)
+        self._function_arn = self.function.attr_arn
+        self.job_rule = self._rule("JobEnded", _job_pattern(job_prefix))
+        self.execution_rule = self._rule("ExecutionEnded", late(self._execution_pattern))
+        permissions = [self._permit("JobEnded", self.job_rule), self._permit("ExecutionEnded", self.execution_rule)]
+        self.schedule = self._sweep(schedule_role)
+        self.drain_function = self._function("DrainFunction", "drain", _DRAIN_SECONDS)
+        self.drain = self._drain()
+        # CloudFormation deletes in reverse: the drain first, while everything that ends jobs is still there.
+        self.drain.node.add_dependency(self.job_rule, self.execution_rule, *permissions, self.schedule)
+
+    def _stage_code(self) -> aws_lambda.CfnFunction.CodeProperty:
+        path, fingerprint = assets.archive()
+        code = aws_s3_assets.Asset(
+            self._scope, "Code", path=str(path), asset_hash=fingerprint, asset_hash_type=AssetHashType.CUSTOM
+        )
+        return aws_lambda.CfnFunction.CodeProperty(s3_bucket=code.s3_bucket_name, s3_key=code.s3_object_key)
+
+    def _function(
+        self, construct_id: str, handler: str, timeout: int, name: str | None = None
+    ) -> aws_lambda.CfnFunction:
+        variables = {
+            "AWS_DATA_PATH": "/var/task/models",
+            "GPUCAP_LAUNCHER_TIMEOUT": str(_LAUNCHER_SECONDS),
+            "GPUCAP_RUN_TABLE": self._table,
+        }
+        return aws_lambda.CfnFunction(
+            self._scope,
+            construct_id,
+            function_name=name,
+            description=f"gpu capacity: {handler}",
+            runtime=_RUNTIME,
+            architectures=["arm64"],
+            handler=f"constructs_lib.runtime.handlers.{handler}.handler",
+            code=self._code,
+            role=self._role,
+            timeout=timeout,
+            memory_size=_MEMORY_MB,
+            environment=aws_lambda.CfnFunction.EnvironmentProperty(variables=variables),
+            logging_config=aws_lambda.CfnFunction.LoggingConfigProperty(log_group=self._log_group),
+        )
+
+    def _execution_pattern(self) -> dict[str, Any]:
+        arns = [{"prefix": self._place.arn("states", f"stateMachine:{name}")} for name in self._machines()]
+        return {
+            "source": ["aws.states"],
+            "detail-type": ["Step Functions Execution Status Change"],
+            "detail": {"stateMachineArn": arns, "status": _SILENT_ENDS},
+        }
+
+    def _rule(self, construct_id: str, pattern: Any) -> aws_events.CfnRule:
+        target = aws_events.CfnRule.TargetProperty(arn=self._function_arn, id="Launcher")
+        return aws_events.CfnRule(self._scope, construct_id, event_pattern=pattern, targets=[target])
+
+    def _permit(self, construct_id: str, rule: aws_events.CfnRule) -> aws_lambda.CfnPermission:
+        return aws_lambda.CfnPermission(
+            self._scope,
+            f"{construct_id}Permission",
+            action="lambda:InvokeFunction",
+            function_name=self._function_arn,
+            principal="events.amazonaws.com",
+            source_arn=rule.attr_arn,
+        )
+
+    def _sweep(self, role: str) -> aws_scheduler.CfnSchedule:
+        target = aws_scheduler.CfnSchedule.TargetProperty(
+            arn=self._function_arn, role_arn=role, input=json.dumps({"action": "sweep"})
+        )
+        return aws_scheduler.CfnSchedule(
+            self._scope,
+            "Sweep",
+            description="gpu capacity: looks at every open run",
+            schedule_expression=_SWEEP,
+            flexible_time_window=aws_scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=target,
+        )
+
+    def _drain(self) -> CustomResource:
+        return CustomResource(
+            self._scope,
+            "Drain",
+            resource_type="Custom::GpuCapacityDrain",
+            service_token=self.drain_function.attr_arn,
+            service_timeout=Duration.seconds(_DRAIN_SECONDS + 60),
+            properties={"TableName": self._table},
+        )
+
+
+def _job_pattern(prefix: str) -> dict[str, Any]:
+    terminal = [status for status, is_terminal in facts.job_states("training").items() if is_terminal]
+    return {
+        "source": ["aws.sagemaker"],
+        "detail-type": ["SageMaker Training Job State Change"],
+        "detail": {"TrainingJobName": [{"prefix": prefix}], "TrainingJobStatus": terminal},
+    }
+
+
+def run_table(scope: Construct) -> aws_dynamodb.CfnTable:
+    """Return a new run table: a row a job, open rows and the rows of an execution by index."""
+    table = aws_dynamodb.CfnTable
+    everything = table.ProjectionProperty(projection_type="ALL")
+
+    def keys(partition: str, sort: str | None = None) -> list[aws_dynamodb.CfnTable.KeySchemaProperty]:
+        names = [(partition, "HASH"), *([(sort, "RANGE")] if sort else [])]
+        return [table.KeySchemaProperty(attribute_name=name, key_type=kind) for name, kind in names]
+
+    types = {"name": "S", "open": "S", "updated": "N", "execution": "S"}
+    return table(
+        scope,
+        "RunTable",
+        billing_mode="PAY_PER_REQUEST",
+        attribute_definitions=[
+            table.AttributeDefinitionProperty(attribute_name=name, attribute_type=kind) for name, kind in types.items()
+        ],
+        key_schema=keys("name"),
+        global_secondary_indexes=[
+            table.GlobalSecondaryIndexProperty(
+                index_name="open", key_schema=keys("open", "updated"), projection=everything
+            ),
+            table.GlobalSecondaryIndexProperty(
+                index_name="execution", key_schema=keys("execution", "name"), projection=everything
+            ),
+        ],
+        point_in_time_recovery_specification=table.PointInTimeRecoverySpecificationProperty(
+            point_in_time_recovery_enabled=True
+        ),
+    )

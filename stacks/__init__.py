@@ -1,0 +1,1 @@
+"""Example compositions, to be copied: thin stacks over the public constructs."""
