@@ -18,10 +18,7 @@ What the engine still cannot do:
 - Permissions: no role is assumed, so nothing fails for want of one. Quotas: 25,000 events, concurrency, request rates.
 - A Distributed Map starts no more than 1,000 items at once, and UpdateMapRun does not change its concurrency.
 
-Where AWS's behaviour is unknown a switch chooses (`Faults.switch`): ``states.sagemaker-snapshot`` (``current`` or
-``2026-06-03``), ``states.entered-time-on-retry`` (``same`` or ``new``), ``states.entered-time-on-redrive`` (``new`` or
-``same``), ``states.dead-token`` (``TaskTimedOut`` or ``TaskDoesNotExist``), ``states.map-item-inside`` (``missing`` or
-``visible``), ``states.executions-of-deleted-machine`` (``described`` or ``gone``).
+Where AWS's behaviour is unknown a switch chooses (`Faults.switch`): the rows ``states.*`` of ``facts/unknowns.json``.
 """
 
 from __future__ import annotations

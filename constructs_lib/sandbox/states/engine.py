@@ -13,6 +13,7 @@ import botocore.session
 from botocore.config import Config
 
 from constructs_lib.sandbox.errors import SandboxError
+from constructs_lib.sandbox.sagemaker import switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from .tokens import Tokens
 
-__all__ = ["Engine", "current", "iso", "now", "parsed", "session", "spawn", "text", "use"]
+__all__ = ["Engine", "current", "iso", "now", "parsed", "reading", "session", "spawn", "text", "use"]
 
 _STACK_BYTES = 1024 * 1024  # Python 3.11 keeps Python frames on the heap; 8 MiB of address space a thread is waste
 _FOREVER = 10**7  # real seconds; the engine's own time limits are virtual
@@ -79,6 +80,11 @@ def current() -> Engine:
 def now() -> datetime:
     """Return the virtual time."""
     return datetime.fromtimestamp(current().context.clock.now(), UTC)
+
+
+def reading(name: str) -> str:
+    """Return the reading in force of an open question, a row of ``facts/unknowns.json``."""
+    return switches.reading(current().context.faults, name)
 
 
 def iso(moment: datetime) -> str:

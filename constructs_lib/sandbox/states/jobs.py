@@ -26,7 +26,7 @@ from .patching import ENGINE, needs, wraps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["await_job", "is_job"]
+__all__ = ["await_job", "is_job", "times_are_numbers"]
 
 LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 15.0  # virtual
@@ -43,12 +43,16 @@ needs(_CALLBACK + "_build_sync2_resolver", _RESOLVER)
 _JOBS = ("TrainingJob", "ProcessingJob", "HyperParameterTuningJob", "TransformJob", "LabelingJob")
 _ACTIONS = {f"create{job}": job for job in _JOBS}
 _PLAIN_ACTIONS = ("createModel", "createEndpointConfig", "createEndpoint", "updateEndpoint")
-_FAILED = {"Failed", "Stopped"}  # that a stopped job fails the state is our reading
 
 
 def is_job(task: Any) -> bool:
     """Return whether a Task waits for a job to end."""
     return getattr(task.resource, "condition", None) in (ResourceCondition.Sync, ResourceCondition.Sync2)
+
+
+def times_are_numbers() -> bool:
+    """Return whether results of optimised integrations carry times as milliseconds."""
+    return bool(engine.reading("states.job-times") == "milliseconds")
 
 
 def await_job(task: Any, env: Any, about: dict[str, Any]) -> Any:
@@ -150,11 +154,12 @@ class _SageMakerTask(StateTaskServiceCallback):  # type: ignore[misc]
             answer = describe(**name)
             answer.pop("ResponseMetadata", None)
             status = answer[f"{self.job}Status"]
-            result = shapes.to_result(answer, shape, sdk=False, epoch=True)
-            if status in _FAILED:
+            result = shapes.to_result(answer, shape, sdk=False, epoch=times_are_numbers())
+            stopped_fails = engine.reading("states.stopped-job") == "fails"
+            if status == "Failed" or (status == "Stopped" and stopped_fails):
                 about = {"resource": self._get_sfn_resource(), "resourceType": self._get_sfn_resource_type()}
                 raise failed(env, "States.TaskFailed", engine.text(result), details=about)
-            return result if status == "Completed" else None
+            return result if status in ("Completed", "Stopped") else None
 
         return look
 

@@ -104,16 +104,11 @@ class Machines(StepFunctionsParserBackend):  # type: ignore[misc]
         return self.describe_execution(execution_arn).redrive(client_token)
 
     def describe_execution(self, execution_arn: str) -> Any:
-        """Return an execution.
-
-        Executions outlive their machine here. Whether AWS still describes them then is unknown: the switch
-        ``states.executions-of-deleted-machine`` set to ``gone`` makes them unknown.
-        """
+        """Return an execution."""
         self._validate_execution_arn(execution_arn)
         execution = self._executions.get(execution_arn)
         orphan = execution is not None and execution.machine not in self.state_machines
-        faults = engine.current().context.faults
-        if orphan and faults.state("states.executions-of-deleted-machine", "described") == "gone":
+        if orphan and engine.reading("states.executions-of-deleted-machine") == "gone":
             execution = None
         if execution is None:
             raise ExecutionDoesNotExist(f"Execution Does Not Exist: '{execution_arn}'")

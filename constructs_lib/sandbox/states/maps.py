@@ -45,7 +45,7 @@ class _Items:
 
     def __init__(self, component: Any, env: Any, about: Any, items: list[Any]) -> None:
         self.component, self.env, self.about, self.items = component, env, about, items
-        self._visible = engine.current().context.faults.state("states.map-item-inside", "missing") == "visible"
+        self._visible = engine.reading("states.map-item-inside") == "visible"
 
     def run_all(self, threads: int, run: Callable[[Any, int], Any]) -> None:
         """Call ``run(frame, index)`` for all items that are not done; the first failure it returns ends the others."""
@@ -104,7 +104,7 @@ class _Items:
             selector.eval(frame)
             frame.states.reset(input_value=frame.stack.pop())
             frame.stack.clear()
-        if not self._visible:  # documented for ItemSelector only; live checks by others found it missing further inside
+        if not self._visible:
             data.pop("Map")
 
 
@@ -134,6 +134,7 @@ def _distributed(self: Any, env: Any, eval_input: Any) -> None:
     record.start_date = engine.now()
     env.progress.refusal = "it ended in a Distributed Map, whose Map Run the sandbox cannot redrive"
     done: set[int] = set()
+    lost = [] if engine.reading("states.tolerated-output") == "nothing" else range(len(items.items))
 
     def run(frame: Any, index: int) -> Any:
         child = _open_child(env.execution, record, frame, items.items[index])
@@ -144,8 +145,7 @@ def _distributed(self: Any, env: Any, eval_input: Any) -> None:
         return _exceeded(env, record, len(items.items)) if failure is not None else None
 
     items.run_all(min(record.max_concurrency or _DISTRIBUTED_LIMIT, _DISTRIBUTED_LIMIT), run)
-    # What an item leaves that failed within the tolerance is unknown: nothing, in our reading.
-    env.stack.append([env.progress.child(index).output for index in sorted(done)])
+    env.stack.append([env.progress.child(index).output for index in sorted(done.union(lost))])
 
 
 @replaces(_ITERATION + "itemprocessor.map_run_record:MapRunRecord.set_stop", "self status")

@@ -111,8 +111,8 @@ def _state(self: Any, env: Any) -> None:
         details = {"stateEnteredEventDetails": self._get_state_entered_event_details(env=env)}
         _add(env, self.state_entered_event_type, details)
         progress.entered = entered
-    elif engine.current().context.faults.state("states.entered-time-on-redrive", "new") == "same":
-        entered = progress.entered  # unknown which AWS does
+    elif engine.reading("states.entered-time-on-redrive") == "same":
+        entered = progress.entered
     env.states.context_object.context_object_data["State"] = {"EnteredTime": entered, "Name": self.name}
     env.assignments = {}
     self._eval_state_input(env=env)

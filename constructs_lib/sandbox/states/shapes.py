@@ -1,8 +1,8 @@
 """Between a Task state's fields and a service's: names, types, and the fields that Step Functions knows.
 
 Step Functions checks fields against its own snapshot of each service, taken at dates it lists, and fails a state with
-an uncatchable States.Runtime at run time for a field the snapshot lacks. Which snapshot is in use today is unknown; the
-switch ``states.sagemaker-snapshot`` takes ``current`` (botocore's model as it is) or the date of a listed refresh.
+an uncatchable States.Runtime at run time for a field the snapshot lacks. Which snapshot is in use today is an open
+question, ``states.sagemaker-snapshot``: ``current`` is botocore's model as it is, else the date of a listed refresh.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def to_result(value: Any, shape: Any, *, sdk: bool, epoch: bool = False) -> Any:
     Parameters
     ----------
     epoch
-        Times as milliseconds, the form of a job's description in a ``.sync`` result (our reading), instead of ISO text.
+        Times as milliseconds instead of text.
     """
     if isinstance(value, datetime):
         return int(value.timestamp() * 1000) if epoch else engine.iso(value)
@@ -151,7 +151,7 @@ def _hidden() -> frozenset[tuple[str, str]]:
 
 
 def _snapshot() -> str:
-    return engine.current().context.faults.state("states.sagemaker-snapshot", "current")
+    return engine.reading("states.sagemaker-snapshot")
 
 
 def _name(member: str, *, sdk: bool) -> str:

@@ -47,8 +47,8 @@ replaces(ENGINE + "asl.utils.boto_client:boto3", None)(_Clients)
 def _try(self: Any, env: Any) -> None:
     data = env.states.context_object.context_object_data
     again = data["State"]["RetryCount"] > 0
-    if again and engine.current().context.faults.state("states.entered-time-on-retry", "same") == "new":
-        data["State"]["EnteredTime"] = engine.iso(engine.now())  # unknown which AWS does
+    if again and engine.reading("states.entered-time-on-retry") == "new":
+        data["State"]["EnteredTime"] = engine.iso(engine.now())
     token = engine.current().tokens.issue(env).text if _waits_for_token(self) else None
     if token is not None:
         data["Task"] = {"Token": token}
@@ -162,7 +162,8 @@ def _result(self: Any, response: Any, boto_service_name: Any = None, service_act
     )
     if isinstance(response, dict):
         shape = model.output_shape if model is not None else None
-        converted = shapes.to_result(response, shape, sdk=_is_sdk(self), epoch=not _is_sdk(self))
+        epoch = not _is_sdk(self) and jobs.times_are_numbers()
+        converted = shapes.to_result(response, shape, sdk=_is_sdk(self), epoch=epoch)
         response.clear()
         response.update(converted)
 

@@ -104,9 +104,7 @@ class Tokens:
             return token
         if token is None and text not in self._closed:
             raise AWSError("Invalid Token: 'Invalid token'", "InvalidToken")
-        # TaskTimedOut is documented for a token whose task "has already been closed"; TaskDoesNotExist is in the model
-        # of the same calls, and when AWS uses it for a token is unknown: a switch rehearses it.
-        code = engine.current().context.faults.state("states.dead-token", "TaskTimedOut")
+        code = engine.reading("states.dead-token")
         words = {"TaskTimedOut": "Task Timed Out", "TaskDoesNotExist": "Task Does Not Exist"}[code]
         raise AWSError(f"{words}: 'Provided task does not exist anymore'", code)
 
