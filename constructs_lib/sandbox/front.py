@@ -129,7 +129,10 @@ class Front:
 
     def _ask_moto(self, environ: dict[str, Any]) -> Response:
         body, status, headers = run_wsgi_app(self._moto, environ, buffered=True)
-        return int(status.split()[0]), dict(headers.items()), b"".join(body)
+        first: dict[str, tuple[str, str]] = {}
+        for name, value in headers.items():  # moto adds a request id of its own behind Lambda's
+            first.setdefault(name.lower(), (name, value))
+        return int(status.split()[0]), dict(first.values()), b"".join(body)
 
     def _suffer(self, call: Call, when: Any, environ: dict[str, Any]) -> Response | None:
         """Let planned failures happen; return the answer if one of them is an answer."""

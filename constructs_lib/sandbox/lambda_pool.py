@@ -202,25 +202,36 @@ class Pool:
         _share(clock, self._clock_file)
 
     @contextlib.contextmanager
-    def worker(self, function: Function, code: bytes, reserved: int | None) -> Iterator[Worker]:
-        """Lend a worker, a warm one if there is one.
+    def admitted(self, function: Function, reserved: int | None) -> Iterator[None]:
+        """Count an invocation as running.
 
         Raises
         ------
         ThrottledError
-            If `reserved` invocations run already. Above the sandbox's own limit it waits for a free one instead.
+            If `reserved` invocations run already. Above the sandbox's own limit it waits for its turn instead.
         """
-        self._admit(function.arn, reserved)
+        arn = function.arn
+        with self._changed:
+            if reserved is not None and self._running[arn] >= reserved:
+                raise ThrottledError
+            self._changed.wait_for(lambda: self._closed or self._running[arn] < _MOST_AT_ONCE)
+            self._running[arn] += 1
         try:
-            worker = self._take(function) or self._start(function, code)
-            try:
-                yield worker
-            finally:
-                self._give_back(worker)
+            yield
         finally:
             with self._changed:
-                self._running[function.arn] -= 1
+                self._running[arn] -= 1
                 self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def worker(self, function: Function, code: bytes, hold: Hold) -> Iterator[Worker]:
+        """Lend a worker to an invocation that holds the clock, a warm one if there is one."""
+        worker = self._take(function) or self._start(function, code)
+        worker.hold = hold
+        try:
+            yield worker
+        finally:
+            self._give_back(worker)
 
     def busy(self, worker_id: str) -> Worker | None:
         """Return a worker that runs an invocation now."""
@@ -241,13 +252,6 @@ class Pool:
         for worker in workers:
             worker.close()
         shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _admit(self, arn: str, reserved: int | None) -> None:
-        with self._changed:
-            if reserved is not None and self._running[arn] >= reserved:
-                raise ThrottledError
-            self._changed.wait_for(lambda: self._closed or self._running[arn] < _MOST_AT_ONCE)
-            self._running[arn] += 1
 
     def _take(self, function: Function) -> Worker | None:
         with self._changed:

@@ -217,7 +217,12 @@ class Lambdas:
         try:
             self._check_runnable(function)
             reserved = None if function.reserved_concurrency is None else int(function.reserved_concurrency)
-            with self._pool.worker(_describe(function), function.code_bytes, reserved) as worker:
+            described = _describe(function)
+            with (
+                self._pool.admitted(described, reserved),
+                self._clock.held() as hold,
+                self._pool.worker(described, function.code_bytes, hold) as worker,
+            ):
                 self._run_on(worker, function, run)
         except WorkerExitError as error:
             run.error, run.payload = True, _error("Runtime.ExitError", _exit_message(request_id, str(error)))
@@ -229,19 +234,17 @@ class Lambdas:
 
     def _run_on(self, worker: Worker, function: LambdaFunction, run: Invocation) -> None:
         started = self._clock.elapsed()
-        with self._clock.held() as hold:
-            worker.hold = hold
-            try:
-                reply = self._ask(worker, function, run)
-            except TimedOutError:
-                message = f"{self._clock.iso()} {run.request_id} Task timed out after {function.timeout:.2f} seconds"
-                reply = {"error": {"errorType": "Sandbox.Timedout", "errorMessage": message}}
-                worker.warm = False
-            except WorkerExitError:
-                worker.warm = False
-                raise
-            finally:
-                run.log = _write_log(function, worker, run, self._clock, self._clock.elapsed() - started)
+        try:
+            reply = self._ask(worker, function, run)
+        except TimedOutError:
+            message = f"{self._clock.iso()} {run.request_id} Task timed out after {function.timeout:.2f} seconds"
+            reply = {"error": {"errorType": "Sandbox.Timedout", "errorMessage": message}}
+            worker.warm = False
+        except WorkerExitError:
+            worker.warm = False
+            raise
+        finally:
+            run.log = _write_log(function, worker, run, self._clock, self._clock.elapsed() - started)
         failed = reply.get("error") or reply.get("init_error")
         run.error, run.payload = bool(failed), json.dumps(failed) if failed else reply["result"]
 

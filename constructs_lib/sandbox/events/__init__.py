@@ -71,7 +71,7 @@ class Events:
                 # A rule with a schedule only has an empty pattern, which moto takes for one that matches everything.
                 matches = rule.event_pattern.get_pattern() and rule.event_pattern.matches_event(message)
                 if matches and rule.state == "ENABLED":
-                    self._send(rule, message, functools.partial(forward, event=event, transform_input=transform_input))
+                    self._send(rule, message, lambda only: forward(only, event, transform_input))
 
             return send_to_targets
 

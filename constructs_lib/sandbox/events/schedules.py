@@ -84,7 +84,7 @@ class Schedules:
         plans = [
             _Plan(rule.arn, rule.scheduled_expression, rule=True)
             for rule in rules
-            if rule.scheduled_expression and rule.state == "ENABLED"
+            if rule.scheduled_expression and rule.state == "ENABLED" and rule.targets
         ]
         for group in list(scheduler_backends[account][region].schedule_groups.values()):
             for schedule in list(group.schedules.values()):
