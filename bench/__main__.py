@@ -8,10 +8,10 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from bench import lambda_init, synth_jobs
+from bench import lambda_init, lint_files, synth_jobs, synth_rules
 from bench.runner import ratio
 
-BENCHES = {"synth": synth_jobs, "lambda-init": lambda_init}
+BENCHES = {"synth": synth_jobs, "rules": synth_rules, "lint": lint_files, "lambda-init": lambda_init}
 
 
 def main(names: list[str]) -> int:
@@ -25,8 +25,10 @@ def main(names: list[str]) -> int:
         bench = BENCHES[name]
         with console.status(bench.TITLE):
             figures = bench.run()
-        medians = ", ".join(f"{k} {statistics.median(v) * 1000:.0f} ms" for k, v in figures.items())
-        table = Table(title=bench.TITLE, caption=f"medians here: {medians}", title_justify="left")
+        medians = ", ".join(f"{name} {statistics.median(values):.3g}" for name, values in figures.items())
+        table = Table(
+            title=bench.TITLE, caption=f"medians of this run (seconds unless said): {medians}", title_justify="left"
+        )
         for column in ("", "ratio", "least", "greatest", "budget", ""):
             table.add_column(column)
         for of, to, budget in bench.BUDGETS:

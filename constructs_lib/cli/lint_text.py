@@ -2,51 +2,77 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
+from rich.style import Style
 
 from constructs_lib.rules import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from constructs_lib.rules import Finding
     from constructs_lib.rules.formats.report import Report
 
 __all__ = ["print_text"]
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.UNVERIFIED: "cyan"}
+_STYLES = {
+    "error": Style(bold=True, color="red"),
+    "warning": Style(color="yellow"),
+    "unverified": Style(color="cyan"),
+    "unreadable": Style(bold=True, color="magenta"),
+    "place": Style(bold=True, underline=True),
+    "rule": Style(bold=True),
+    "fix": Style(color="green"),
+}
+
+
+class Painter:
+    """Colours words on a terminal, leaves them alone elsewhere; rich's markup would take longer than the rules."""
+
+    def __init__(self) -> None:
+        console = Console()
+        self._on = console.is_terminal and not console.no_color
+
+    def __call__(self, style: str, text: str) -> str:
+        """Return ``text`` in a style of this report."""
+        return _STYLES[style].render(text) if self._on else text
 
 
 def print_text(report: Report, *, show_unverified: bool) -> None:
     """Print the report to standard output."""
-    console = Console(soft_wrap=True, highlight=False)
+    paint = Painter()
+    sys.stdout.writelines(f"{line}\n" for line in _lines(report, paint, show_unverified=show_unverified))
+
+
+def _lines(report: Report, paint: Painter, *, show_unverified: bool) -> Iterator[str]:
     shown = [f for f in report.findings if show_unverified or f.severity is not Severity.UNVERIFIED]
     order = sorted(shown, key=lambda f: (f.file or "", f.resource or ""))
     for (file, resource), group in groupby(order, key=lambda f: (f.file, f.resource)):
-        place = " ".join(part for part in (file, resource) if part)
-        console.print(f"[bold underline]{escape(place or 'input')}[/]")
+        yield paint("place", " ".join(part for part in (file, resource) if part) or "input")
         for finding in group:
-            _print_finding(console, finding)
-        console.print()
+            yield from _finding(finding, paint)
+        yield ""
     for unreadable in report.unreadable:
         where = f"{unreadable.file}:{unreadable.line}" if unreadable.line else unreadable.file
-        console.print(f"[bold magenta]unreadable[/] {escape(where)}: {escape(unreadable.reason)}")
-    console.print(_summary(report, show_unverified=show_unverified))
+        yield f"{paint('unreadable', 'unreadable')} {where}: {unreadable.reason}"
+    yield _summary(report, show_unverified=show_unverified)
 
 
-def _print_finding(console: Console, finding: Finding) -> None:
-    style = _STYLES[finding.severity]
+def _finding(finding: Finding, paint: Painter) -> Iterator[str]:
     line = f":{finding.line}" if finding.line else ""
-    console.print(f"  [{style}]{finding.severity}[/] [bold]{finding.rule}[/] {escape(finding.path)}[dim]{line}[/]")
-    console.print(f"    {escape(finding.message)}")
-    console.print(f"    [green]fix:[/] {escape(finding.fix)}")
+    yield f"  {paint(finding.severity, finding.severity)} {paint('rule', finding.rule)} {finding.path}{line}"
+    yield f"    {finding.message}"
+    yield f"    {paint('fix', 'fix:')} {finding.fix}"
 
 
 def _summary(report: Report, *, show_unverified: bool) -> str:
-    counts = [f"{report.count(severity)} {severity}{_s(report.count(severity))}" for severity in _COUNTED]
-    parts = [f"{report.checked} file{_s(report.checked)} checked", *counts]
+    counted = (Severity.ERROR, Severity.WARNING)
+    parts = [f"{report.checked} file{_s(report.checked)} checked"]
+    parts += [f"{report.count(severity)} {severity}{_s(report.count(severity))}" for severity in counted]
     if unverified := report.count(Severity.UNVERIFIED):
         hint = "" if show_unverified else " (--show-unverified lists them)"
         parts.append(f"{unverified} not verifiable here{hint}")
@@ -57,9 +83,6 @@ def _summary(report: Report, *, show_unverified: bool) -> str:
     if report.known:
         parts.append(f"{report.known} known from the baseline")
     return ", ".join(parts)
-
-
-_COUNTED = (Severity.ERROR, Severity.WARNING)
 
 
 def _s(count: int) -> str:

@@ -63,8 +63,10 @@ class Library:
         found = _recognise(document, source)
         if found is not None:
             self.checked += 1
-            self.documents[name] = document
             self.reading.add(found)
+            # Only the lines are asked for later; the data lives on in the subjects that hold parts of it.
+            document.data = None
+            self.documents[name] = document
         elif source.named:
             reason = (
                 "no known kind: neither a template, a state machine, a pipeline definition, an IAM policy nor a request"

@@ -47,10 +47,15 @@ class Resolver:
     _conditions: dict[str, bool | None] = field(default_factory=dict)
 
     def resolve(self, value: Any) -> Any:
-        """Return ``value`` with everything resolved that the template determines; ``AWS::NoValue`` members vanish."""
+        """Return ``value`` with everything resolved that the template determines; ``AWS::NoValue`` members vanish.
+
+        What holds nothing to resolve is returned as it is, not copied: most of a template is like that.
+        """
         if isinstance(value, list):
             items = [self.resolve(item) for item in value]
-            return [item for item in items if item != _NO_VALUE]
+            if any(new is not old for new, old in zip(items, value, strict=True)) or _NO_VALUE in items:
+                return [item for item in items if item != _NO_VALUE]
+            return value
         if not isinstance(value, dict):
             return value
         if len(value) == 1:
@@ -58,7 +63,9 @@ class Resolver:
             if name in _FUNCTIONS:
                 return _FUNCTIONS[name](self, argument, value)
         resolved = {key: self.resolve(item) for key, item in value.items()}
-        return {key: item for key, item in resolved.items() if item != _NO_VALUE}
+        if any(resolved[key] is not item or item == _NO_VALUE for key, item in value.items()):
+            return {key: item for key, item in resolved.items() if item != _NO_VALUE}
+        return value
 
     def condition(self, name: str) -> bool | None:
         """Return whether a condition holds, or ``None`` when the template does not determine it."""

@@ -1,0 +1,48 @@
+"""Synth of 1,000 endpoint configs with one way of checking them: none, plugin, aspect, no-op aspect or cdk-nag."""
+
+import json
+import sys
+import time
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_sagemaker as sagemaker
+
+RESOURCES = 1000
+
+
+@jsii.implements(cdk.IAspect)
+class NoOp:
+    def visit(self, node):
+        pass
+
+
+def front(name, app):
+    from constructs_lib.checks import CapacityRules, CapacityRulesPlugin
+
+    if name == "plugin":
+        cdk.Validations.of(app).add_plugins(CapacityRulesPlugin())
+    elif name == "aspect":
+        cdk.Aspects.of(app).add(CapacityRules())
+    elif name == "no-op aspect":
+        cdk.Aspects.of(app).add(NoOp())
+    elif name == "cdk-nag":
+        import cdk_nag
+
+        cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks(app))
+
+
+app = cdk.App()
+# 1,000 resources are over CDK's limit of 500 a stack; the yardstick is one tree, not one stack.
+for s in range(RESOURCES // 250):
+    stack = cdk.Stack(app, f"S{s}")
+    for i in range(250):
+        variant = sagemaker.CfnEndpointConfig.ProductionVariantProperty(
+            model_name="m", variant_name="v", initial_instance_count=1, instance_type="ml.g5.xlarge"
+        )
+        # A key keeps cdk-nag content: an error of either side would time the printing of reports.
+        sagemaker.CfnEndpointConfig(stack, f"C{i}", production_variants=[variant], kms_key_id="key")
+front(sys.argv[1], app)
+start = time.perf_counter()
+app.synth()
+print(json.dumps({"seconds": time.perf_counter() - start}))

@@ -1,0 +1,16 @@
+"""What checking 1,000 resources adds to a synth: our plugin and aspect, cdk-nag, and an aspect that does nothing."""
+
+from __future__ import annotations
+
+from bench.runner import Variant, measure, python
+
+TITLE = "extra synth time of checking 1,000 endpoint configs (built-in validation off)"
+BUDGETS = [("plugin", "cdk-nag", 1.5), ("aspect", "no-op aspect", 1.2)]
+
+
+def run() -> dict[str, list[float]]:
+    """Return the seconds that each way adds to the synth without any, per round."""
+    names = ["none", "plugin", "cdk-nag", "aspect", "no-op aspect"]
+    figures = measure([Variant(name, python("rules_front", name)) for name in names], "seconds")
+    base = figures.pop("none")
+    return {name: [a - b for a, b in zip(values, base, strict=True)] for name, values in figures.items()}
