@@ -58,16 +58,16 @@ def test_a_correct_request_passes():
             ("StoppingCondition", "MaxPendingTimeInSeconds"),
             1799,
             (
-                "Value '1799' at 'stoppingCondition.maxPendingTimeInSeconds' failed to satisfy constraint: Member must have"
-                " value greater than or equal to 1800"
+                "Value '1799' at 'stoppingCondition.maxPendingTimeInSeconds' failed to satisfy constraint: Member must"
+                " have value greater than or equal to 1800"
             ),
         ),
         (
             ("StoppingCondition", "MaxPendingTimeInSeconds"),
             2419201,
             (
-                "Value '2419201' at 'stoppingCondition.maxPendingTimeInSeconds' failed to satisfy constraint: Member must"
-                " have value less than or equal to 2419200"
+                "Value '2419201' at 'stoppingCondition.maxPendingTimeInSeconds' failed to satisfy constraint: Member"
+                " must have value less than or equal to 2419200"
             ),
         ),
         (
@@ -79,8 +79,8 @@ def test_a_correct_request_passes():
             ("ResourceConfig", "InstancePreferences"),
             [],
             (
-                "Value '[]' at 'resourceConfig.instancePreferences' failed to satisfy constraint: Member must have length"
-                " greater than or equal to 1"
+                "Value '[]' at 'resourceConfig.instancePreferences' failed to satisfy constraint: Member must have"
+                " length greater than or equal to 1"
             ),
         ),
         (
@@ -88,8 +88,9 @@ def test_a_correct_request_passes():
             ["subnet-1", "subnet 2"],
             (
                 "Value '[subnet-1, subnet 2]' at 'vpcConfig.subnets' failed to satisfy constraint: Member must satisfy"
-                " constraint: [Member must have length less than or equal to 32, Member must have length greater than or"
-                " equal to 0, Member must satisfy regular expression pattern: [-0-9a-zA-Z]+, Member must not be null]"
+                " constraint: [Member must have length less than or equal to 32, Member must have length greater than"
+                " or equal to 0, Member must satisfy regular expression pattern: [-0-9a-zA-Z]+, Member must not be"
+                " null]"
             ),
         ),
         (
@@ -97,8 +98,8 @@ def test_a_correct_request_passes():
             {"A": "x" * 513},
             (
                 f"Value '{{A={'x' * 513}}}' at 'environment' failed to satisfy constraint: Map value must satisfy"
-                " constraint: [Member must have length less than or equal to 512, Member must have length greater than or"
-                " equal to 0, Member must satisfy regular expression pattern: [\\S\\s]*, Member must not be null]"
+                " constraint: [Member must have length less than or equal to 512, Member must have length greater than"
+                " or equal to 0, Member must satisfy regular expression pattern: [\\S\\s]*, Member must not be null]"
             ),
         ),
         (

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from constructs_lib.sandbox.errors import ServiceError
 from constructs_lib.sandbox.modelcheck import operation_model, service_model
+from constructs_lib.sandbox.patterns import matches
 
 from .paging import page, sort_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from botocore.model import Shape
 
@@ -31,9 +32,11 @@ __all__ = ["Resources", "project"]
 Request = dict[str, Any]
 _READY = ("InService", "Active", "Created", "CREATED", "Completed", "Scheduled")
 _COMPUTED = ("CreationTime", "LastModifiedTime")
-_SORT_KEYS = {"name": "Name", "status": "Status", "lastmodifiedtime": "LastModifiedTime"}
+_SORT_KEYS = {"name": "-name", "status": "-status", "lastmodifiedtime": "LastModifiedTime"}
 _WINDOWS = {"CreationTime": "CreationTime", "LastModifiedTime": "LastModifiedTime"}
-_RESOURCE_PART = r":([a-z-]+)/"
+_FILTERS = {"NameContains", "StatusEquals", "SortBy", "SortOrder", "NextToken", "MaxResults"} | {
+    f"{window}{side}" for window in _WINDOWS for side in ("After", "Before")
+}
 # Members of an answer that another member of the request gives. Source: botocore 1.44.8.
 _RENAMED = {"ClusterInstanceGroupDetails": {"CurrentCount": "InstanceCount", "TargetCount": "InstanceCount"}}
 
@@ -107,15 +110,24 @@ class Resources:
             return _answer(f"Delete{kind}", kept)
 
     def list(self, kind: str, request: Request) -> Request:
-        """Return one page of a kind's resources."""
+        """Return one page of a kind's resources.
+
+        Raises
+        ------
+        ServiceError
+            If the request filters by what is not kept.
+        """
+        unknown = sorted(set(request) - _FILTERS)
+        if unknown:
+            raise ServiceError("ValidationException", f"the sandbox does not filter {kind}s by {', '.join(unknown)}")
         shape = operation_model("sagemaker", f"List{kind}s").output_shape
         member = next(name for name, inner in shape.members.items() if inner.type_name == "list")
         summary = shape.members[member].member
         with self._agenda.moment():
             rows = [self._row(kind, summary, kept) for kept in self._kinds[kind].values()]
-        rows = [row for row in rows if request.get("NameContains", "") in row["Name"]]
-        rows = [row for row in rows if request.get("StatusEquals", row["Status"]) == row["Status"]]
-        keys = (_SORT_KEYS.get(request.get("SortBy", "").replace("_", "").lower(), "CreationTime"), "Name")
+        rows = [row for row in rows if request.get("NameContains", "") in row["-name"]]
+        rows = [row for row in rows if request.get("StatusEquals", row["-status"]) == row["-status"]]
+        keys = (_SORT_KEYS.get(request.get("SortBy", "").replace("_", "").lower(), "CreationTime"), "-name")
         request = request | {"SortOrder": request.get("SortOrder", "Ascending").capitalize()}
         answer = page(sort_rows(rows, request, _WINDOWS, *keys), request, member, keys)
         return answer | {member: [project(summary, row) for row in answer[member]]}
@@ -136,15 +148,10 @@ class Resources:
 
     def _row(self, kind: str, summary: Shape, kept: Request) -> Request:
         row = _with_status(kind, summary, kept)
-        status = row.get(f"{kind}Status") or row.get("Status") or ""
-        return row | {"Name": kept[f"{kind}Name"], "Status": status}
+        return row | {"-name": kept[f"{kind}Name"], "-status": row.get(f"{kind}Status") or row.get("Status")}
 
     def _arn(self, kind: str, name: str) -> str:
-        pattern = _arn_pattern(kind)
-        if pattern.endswith("[a-z0-9]{12}"):  # the ARN holds an id instead of the name
-            name = hashlib.sha256(name.encode()).hexdigest()[:12]
-        resource = re.findall(_RESOURCE_PART, pattern)[-1]
-        return f"arn:aws:sagemaker:{self._context.region}:{self._context.account}:{resource}/{name}"
+        return f"arn:aws:sagemaker:{self._context.region}:{self._context.account}:{_resource_part(kind, name)}"
 
 
 def project(shape: Shape, value: Any) -> Any:
@@ -180,26 +187,37 @@ def _is_plain(kind: str) -> bool:
         return False
     if create.output_shape is None or list(create.output_shape.members) != [arn]:
         return False
+    arn_pattern = create.output_shape.members[arn].metadata.get("pattern", "")
+    if not matches(arn_pattern, f"arn:aws:sagemaker:us-east-1:123456789012:{_resource_part(kind, 'name')}"):
+        return False
     given = {*create.input_shape.members, arn, f"{kind}Status", "Status", *_COMPUTED}
-    return re.search(_RESOURCE_PART, _arn_pattern(kind)) is not None and given >= set(_needed(describe.output_shape))
+    return given >= {
+        name for name in describe.output_shape.required_members if _empty(describe.output_shape, name) is None
+    }
 
 
-def _needed(shape: Shape) -> Iterator[str]:
-    """Yield the members that an answer must have, without structures that may be empty."""
-    for name in shape.required_members:
-        member = shape.members[name]
-        if member.type_name != "structure" or member.required_members:
-            yield name
+def _resource_part(kind: str, name: str) -> str:
+    """Return what stands after the account in a resource's ARN, read from the pattern that the model gives."""
+    pattern = (
+        operation_model("sagemaker", f"Create{kind}").output_shape.members[f"{kind}Arn"].metadata.get("pattern", "")
+    )
+    if pattern.endswith("[a-z0-9]{12}"):  # an id instead of the name
+        name = hashlib.sha256(name.encode()).hexdigest()[:12]
+    words = re.findall(r":([a-z-]+)/", pattern)
+    return f"{words[-1] if words else '?'}/{name}"
 
 
-def _arn_pattern(kind: str) -> str:
-    metadata = operation_model("sagemaker", f"Create{kind}").output_shape.members[f"{kind}Arn"].metadata
-    return str(metadata.get("pattern", ""))
+def _empty(shape: Shape, name: str) -> Any:
+    """Return the empty value that a member may have; None if it may not be empty."""
+    member = shape.members[name]
+    if member.type_name == "list":
+        return [] if not member.metadata.get("min") else None
+    return {} if member.type_name == "structure" and not member.required_members else None
 
 
 def _with_status(kind: str, shape: Shape, kept: Request) -> Request:
     """Add the status of a resource that is ready, and what an answer must have even if empty."""
-    empty: Request = {name: {} for name in shape.required_members if shape.members[name].type_name == "structure"}
+    empty: Request = {name: _empty(shape, name) for name in shape.required_members}
     for name in (f"{kind}Status", "Status"):
         member = shape.members.get(name)
         if member is not None and getattr(member, "enum", None):

@@ -1,8 +1,8 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from constructs_lib.sandbox.errors import ServiceError
-
-from datetime import UTC, datetime
 
 P5 = "ml.p5.48xlarge"
 DOCUMENT = {
@@ -13,10 +13,20 @@ DOCUMENT = {
             "count": 8,
             "upfront_fee": "60000.00",
             "tags": {"team": "vision"},
-            "segments": [{"start": "1h", "end": "25h"}, {"start": "48h", "end": "72h30m", "count": 4, "zone": "us-east-1b"}],
+            "segments": [
+                {"start": "1h", "end": "25h"},
+                {"start": "48h", "end": "72h30m", "count": 4, "zone": "us-east-1b"},
+            ],
         },
         {"name": "ended", "instance_type": "ml.p4d.24xlarge", "count": 1, "start": "-3d", "end": "-1d"},
-        {"name": "broke", "instance_type": "ml.p4d.24xlarge", "count": 1, "start": "1h", "end": "2d", "status": "Failed"},
+        {
+            "name": "broke",
+            "instance_type": "ml.p4d.24xlarge",
+            "count": 1,
+            "start": "1h",
+            "end": "2d",
+            "status": "Failed",
+        },
     ]
 }
 

@@ -16,7 +16,7 @@ DAY = 24 * 60
 
 def test_a_volume_key_is_refused_for_any_type_with_local_storage(world):
     one = world()
-    with pytest.raises(ServiceError, match="have local storage: ml.p5.48xlarge"):
+    with pytest.raises(ServiceError, match=r"have local storage: ml\.p5\.48xlarge"):
         one.create(preferences=[(EBS, 1), (P5, 1)], resources=KEY)
 
 
@@ -108,7 +108,9 @@ def test_a_plan_outside_the_subnets_is_refused_or_waited_for(world):
     plan = {"name": "now", "instance_type": P5, "count": 8, "start": "-1h", "end": "30d", "zone": "us-east-1b"}
     one = world({"plans": [plan]})
     outside = {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-a"]}
-    with pytest.raises(ServiceError, match="lie in us-east-1a, but training plan .* has reserved capacity in us-east-1b"):
+    with pytest.raises(
+        ServiceError, match=r"lie in us-east-1a, but training plan .* has reserved capacity in us-east-1b"
+    ):
         one.create(preferences=[(P5, 8, "now")], VpcConfig=outside)
     one.faults.switch("sagemaker.plan-outside-subnets", "waits")
     one.create(preferences=[(P5, 8, "now")], VpcConfig=outside)

@@ -102,7 +102,11 @@ def test_a_spot_job_can_not_run_on_a_plan(one, plan_arn):
 @pytest.mark.parametrize(
     ("preferences", "job_plan", "words"),
     [
-        ([(P5, 8, "p5"), (P4D, 8)], "p5", "TrainingPlanArn and the TrainingPlanArns of InstancePreferences are mutually"),
+        (
+            [(P5, 8, "p5"), (P4D, 8)],
+            "p5",
+            "TrainingPlanArn and the TrainingPlanArns of InstancePreferences are mutually",
+        ),
         ([(P4D, 8), (G5, 8)], "p5", "No entry of InstancePreferences has ml.p5.48xlarge"),
         ([(P4D, 8, "p5")], None, "Instance type ml.p4d.24xlarge does not match ml.p5.48xlarge"),
         ([(P5, 8, "serving")], None, "targets endpoint, not training-job"),
@@ -156,7 +160,7 @@ def test_a_quota_counts_instances_of_plans_too_and_spot_has_its_own(world):
     one.create("plan", preferences=[(P5, 8, "p5")])
     with pytest.raises(ServiceError, match="current utilization of 8 Instances"):
         one.create("more", preferences=[(P5, 1)])
-    with pytest.raises(ServiceError, match="'ml.p5.48xlarge for spot training job usage' is 0 Instances"):
+    with pytest.raises(ServiceError, match=r"'ml\.p5\.48xlarge for spot training job usage' is 0 Instances"):
         one.create("spot", limits={"MaxWaitTimeInSeconds": 86400}, EnableManagedSpotTraining=True)
 
 
