@@ -60,6 +60,8 @@ class Front:
     ----------
     services
         Our own services: SigV4's name -> a function from call to response. All others are moto's.
+    mounted
+        WSGI applications by the beginning of their paths.
     after
         Called with a service's name after each of its calls.
     requests
@@ -68,6 +70,7 @@ class Front:
 
     def __init__(self, context: Context, lambdas: Lambdas) -> None:
         self.services: dict[str, Callable[[Call], Response]] = {}
+        self.mounted: dict[str, Callable[..., Iterable[bytes]]] = {}
         self.after: dict[str, Callable[[], None]] = {}
         self.requests: deque[Request] = deque(maxlen=50_000)
         self._context = context
@@ -80,13 +83,16 @@ class Front:
         """Answer one HTTP request."""
         with self._lock:
             self._threads = {thread for thread in self._threads if thread.is_alive()} | {threading.current_thread()}
-        call = None
-        if environ["PATH_INFO"].startswith(_CONTROL):
+        path = environ["PATH_INFO"]
+        for prefix, app in self.mounted.items():
+            if path.startswith(prefix):
+                return app(environ, start_response)
+        if path.startswith(_CONTROL):
             status, headers, body = self._control(environ)
-        elif (call := read_call(environ)) is None:
-            status, headers, body = self._ask_moto(environ)
-        else:
+        elif call := read_call(environ):
             status, headers, body = self._serve(call, environ)
+        else:
+            status, headers, body = self._ask_moto(environ)
         headers["Content-Length"] = str(len(body))
         start_response(f"{status} {HTTPStatus(status).phrase}", list(headers.items()))
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -13,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 import botocore.session
 from botocore.config import Config
 from moto.core.base_backend import BackendDict
-from moto.core.config import default_user_config
 from moto.core.model_instances import reset_model_data
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from moto.s3.models import s3_backends
 from moto.ssm.models import ssm_backends
 from werkzeug.serving import make_server
 
-from . import moto_time
+from . import moto_time, states
 from .clock import Clock
+from .cloudformation import RESPONSE_PREFIX, CloudFormation
 from .context import ACCOUNT, Context
 from .errors import SandboxError
 from .events import Events, Targets
@@ -30,16 +31,15 @@ from .front import Front
 from .lambdas import Lambdas
 from .patches import Patches
 from .protocol import json_response
+from .sagemaker import Capacity, SageMaker
 from .tasks import Tasks
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from .cloudformation import CloudFormation
     from .front import Request
     from .protocol import Call, Response
-    from .sagemaker import Capacity, SageMaker
 
 __all__ = ["Sandbox"]
 
@@ -92,18 +92,17 @@ class Sandbox:
         region: str = "us-east-1",
     ) -> None:
         self._port = port
-        self._capacity = capacity
+        self._capacity = Capacity.load(capacity) if isinstance(capacity, Path | str) else capacity or Capacity()
         self._stubs = tuple(stubs)
         self.clock = Clock(speed)
         self.faults = Faults()
         self.region = region
         self._tasks = Tasks()
-        self._patches = Patches()
         self._clients: dict[str, Any] = {}
         self._clients_lock = threading.Lock()
+        self._started = False
         self._stopped = threading.Event()
-        self._stopped.set()
-        self._moto_port: str | None = None
+        self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -117,42 +116,24 @@ class Sandbox:
         Raises
         ------
         SandboxError
-            If the port is in use or another sandbox runs in this process.
+            If the port is in use, another sandbox runs in this process, or this one was started before.
         """
+        if self._started:
+            raise SandboxError("a sandbox starts once: make a new one")
         if not _one_at_a_time.acquire(blocking=False):
             raise SandboxError("another sandbox runs in this process: stop it first, moto's state is shared")
-        try:
-            listener = _listen(self._port)
-            try:
-                self._build(listener)
-            except BaseException:
-                listener.close()
-                raise
-        except BaseException:
-            _one_at_a_time.release()
-            raise
+        with contextlib.ExitStack() as undo:
+            undo.callback(_one_at_a_time.release)
+            listener = undo.enter_context(_listen(self._port))
+            self._build(listener, undo)
+            self._undo = undo.pop_all()
+        self._started = True
         return self
 
     def stop(self) -> None:
         """Stop answering, end every thread and process and forget all state."""
-        if self._stopped.is_set():
-            return
-        self._server.shutdown()
-        self._tasks.stopping.set()
-        self.clock.close()
-        self.lambdas.close()
-        left = self._tasks.close(_PATIENCE) + _join([self._server_thread, *self._front.threads()])
-        if left:
-            LOG.warning("still running after the sandbox stopped: %s", ", ".join(left))
-        self._server.server_close()
-        self._patches.undo()
-        _forget()
-        if self._moto_port is None:
-            os.environ.pop("MOTO_PORT", None)
-        else:
-            os.environ["MOTO_PORT"] = self._moto_port
+        self._undo.pop_all().close()
         self._stopped.set()
-        _one_at_a_time.release()
 
     def wait(self) -> None:
         """Wait until the sandbox is stopped, by `stop` or by Ctrl-C."""
@@ -197,42 +178,41 @@ class Sandbox:
         """The latest API calls, the oldest first."""
         return self._front.requests
 
-    def _build(self, listener: socket.socket) -> None:
+    def _build(self, listener: socket.socket, undo: contextlib.ExitStack) -> None:
+        """Make all parts; what is made first is undone last."""
         port = listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        self._moto_port = os.environ.get("MOTO_PORT")
-        os.environ["MOTO_PORT"] = str(port)  # moto's state machine engine calls back to it
-        self._wire()
-        self._serve(listener)
-        self._stopped.clear()
-
-    def _wire(self) -> None:
-        from . import states
-        from .cloudformation import CloudFormation
-        from .sagemaker import Capacity, SageMaker
-
-        default_user_config["stepfunctions"]["execute_state_machine"] = True
+        undo.enter_context(_exported("MOTO_PORT", str(port)))  # moto calls back to it
+        undo.callback(_forget)
         moto_time.use(self.clock)
+        patches = Patches()
+        undo.callback(patches.undo)
+        undo.callback(self._wait_for_threads)
+        undo.callback(self.clock.close)
 
         def emit(*event: Any) -> None:
             events.emit(*event)  # it is made from the context that it becomes a part of
 
-        given = {"clock": self.clock, "faults": self.faults, "client": self.client, "emit": emit}
-        self.context = Context(**given, region=self.region, url=self.url)
+        self.context = Context(self.clock, self.faults, emit, self.client, region=self.region, url=self.url)
         targets = Targets(self.context, self._tasks)
-        self.lambdas = Lambdas(self.context, self._tasks, targets.send)
-        targets.settled = self.lambdas.settled
         events = Events(self.context, self._tasks, targets)
-        capacity = Capacity.load(self._capacity) if isinstance(self._capacity, Path | str) else self._capacity
-        self.sagemaker = SageMaker(self.context, capacity or Capacity())
+        events.install(patches)
+        self.lambdas = Lambdas(self.context, self._tasks, targets.send)
+        undo.callback(self.lambdas.close)
+        self.lambdas.install(patches)
+        targets.settled = self.lambdas.settled
+        self.sagemaker = SageMaker(self.context, self._capacity)
         self.cloudformation = CloudFormation(self.context, self._stubs)
-        self.lambdas.install(self._patches)
-        events.install(self._patches)
+        undo.callback(self.cloudformation.close)
         states.install(self.context)
+        undo.callback(states.close)
+        undo.callback(self._tasks.stopping.set)
         self._front = Front(self.context, self.lambdas)
         self._front.services |= {"sagemaker": self._ask_sagemaker, "cloudformation": self._ask_cloudformation}
+        self._front.mounted[RESPONSE_PREFIX] = self.cloudformation.responses.app
         self._front.after |= {"events": events.refresh, "scheduler": events.refresh}
         self._seed()
+        self._serve(listener, undo)
 
     def _ask_sagemaker(self, call: Call) -> Response:
         return json_response(self.sagemaker.handle(call.operation, call.request))
@@ -257,20 +237,43 @@ class Sandbox:
             policies=None,
         )
 
-    def _serve(self, listener: socket.socket) -> None:
-        class Quiet(MotoRequestHandler):
-            disable_nagle_algorithm = True
-
-            def log_request(self, *_: object) -> None:
-                """Keep the terminal for what the person running the sandbox asked for."""
-
+    def _serve(self, listener: socket.socket, undo: contextlib.ExitStack) -> None:
         host, port = listener.getsockname()
-        self._server = make_server(host, port, self._front, threaded=True, request_handler=Quiet, fd=listener.fileno())
+        server = make_server(host, port, self._front, threaded=True, request_handler=_Quiet, fd=listener.fileno())
         listener.close()  # the server has its own copy
-        self._server_thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="sandbox-server", daemon=True
-        )
-        self._server_thread.start()
+        undo.callback(server.server_close)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="sandbox-server")
+        thread.daemon = True
+        thread.start()
+        undo.callback(thread.join)
+        undo.callback(server.shutdown)
+
+    def _wait_for_threads(self) -> None:
+        left = self._tasks.close(_PATIENCE)
+        deadline = time.monotonic() + _PATIENCE
+        for thread in self._front.threads():
+            thread.join(max(0.0, deadline - time.monotonic()))
+            left += [thread.name] if thread.is_alive() else []
+        if left:
+            LOG.warning("still running after the sandbox stopped: %s", ", ".join(left))
+
+
+class _Quiet(MotoRequestHandler):
+    disable_nagle_algorithm = True
+
+    def log_request(self, *_: object) -> None:
+        """Keep the terminal for what the person running the sandbox asked for."""
+
+
+@contextlib.contextmanager
+def _exported(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    yield
+    if before is None:
+        del os.environ[name]
+    else:
+        os.environ[name] = before
 
 
 def _listen(port: int) -> socket.socket:
@@ -283,15 +286,6 @@ def _listen(port: int) -> socket.socket:
         listener.close()
         raise SandboxError(f"cannot listen on 127.0.0.1:{port} ({error}): name a free port, or 0 for any") from None
     return listener
-
-
-def _join(threads: list[threading.Thread]) -> list[str]:
-    """Wait for threads and return the names of those that do not end."""
-    deadline = time.monotonic() + _PATIENCE
-    for thread in threads:
-        if thread is not threading.current_thread():
-            thread.join(max(0.0, deadline - time.monotonic()))
-    return [thread.name for thread in threads if thread.is_alive() and thread is not threading.current_thread()]
 
 
 def _forget() -> None:
