@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from constructs_lib.sandbox.errors import ServiceError
+from constructs_lib.sandbox.switches import reading
 
 from .paging import page, sort_rows
 from .quotas import check_quotas
-from .switches import reading
 from .training_job import ENDED, TrainingJob
 from .training_life import TrainingLife, usage
 from .training_request import has_local_storage, read_demand

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constructs_lib.sandbox.switches import reading
+
 from .placement import Ticket
-from .switches import reading
 from .training_request import DAY, has_local_storage
 
 if TYPE_CHECKING:

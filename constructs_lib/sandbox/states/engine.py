@@ -13,7 +13,7 @@ import botocore.session
 from botocore.config import Config
 
 from constructs_lib.sandbox.errors import SandboxError
-from constructs_lib.sandbox.sagemaker import switches
+from constructs_lib.sandbox import switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,14 +1,15 @@
-"""How the fake behaves where nobody knows how AWS does."""
+"""How the sandbox behaves where nobody knows how AWS does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from constructs_lib.facts import unknowns
-from constructs_lib.sandbox.errors import SandboxError
+
+from .errors import SandboxError
 
 if TYPE_CHECKING:
-    from constructs_lib.sandbox.faults import Faults
+    from .faults import Faults
 
 __all__ = ["reading"]
 
