@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import botocore.session
 from botocore.config import Config
 
-from constructs_lib.sandbox.errors import SandboxError
 from constructs_lib.sandbox import switches
+from constructs_lib.sandbox.errors import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
