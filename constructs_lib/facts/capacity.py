@@ -12,7 +12,7 @@ from constructs_lib.facts import load
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PlanTarget", "PurchaseLimits", "plan_targets", "purchase_limits"]
+__all__ = ["PlanTarget", "PurchaseLimits", "block_events", "plan_targets", "purchase_limits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +51,9 @@ def purchase_limits(product: str) -> PurchaseLimits:
 def plan_targets() -> Mapping[str, PlanTarget]:
     """Return the targets of training plans by name."""
     return MappingProxyType({row["target"]: PlanTarget(**row) for row in load("plan_targets")["rows"]})
+
+
+@cache
+def block_events() -> Mapping[str, tuple[str, ...]]:
+    """Return the documented names of each event of a capacity block: ``delivered`` and ``expiration-warning``."""
+    return MappingProxyType({row["event"]: tuple(row["names"]) for row in load("block_events")["rows"]})

@@ -24,6 +24,7 @@ AREAS: dict[str, tuple[Kind, ...]] = {
         Kind.CLUSTER,
         Kind.TRAINING_PLAN,
         Kind.TRAINING_PLAN_SEARCH,
+        Kind.CAPACITY_BLOCK,
         Kind.SDK_CALL,
         Kind.ROLE,
     ),

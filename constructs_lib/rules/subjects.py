@@ -44,12 +44,15 @@ class Kind(StrEnum):
     CLUSTER = "cluster"
     """A CreateCluster request, or the properties of AWS::SageMaker::Cluster."""
     TRAINING_PLAN = "training-plan"
-    """A purchase: the properties of Custom::SageMakerTrainingPlan. about: DeletionPolicy, UpdateReplacePolicy,
-    ServiceTimeout (seconds)."""
+    """A purchase: the properties of Custom::SageMakerTrainingPlan, which are SearchTrainingPlanOfferings' members and
+    TrainingPlanName, MaxUpfrontFee, CurrencyCode, Generation, Purchase (the keys) and Approval (Required, TopicArn). A
+    bare CreateTrainingPlan request (it has TrainingPlanOfferingId) is hardly judged. about: DeletionPolicy,
+    UpdateReplacePolicy, ServiceTimeout (seconds)."""
     TRAINING_PLAN_SEARCH = "training-plan-search"
     """A SearchTrainingPlanOfferings request."""
     CAPACITY_BLOCK = "capacity-block"
-    """A purchase: the properties of Custom::EC2CapacityBlock. about: as for a training plan."""
+    """A purchase: the properties of Custom::EC2CapacityBlock, which are DescribeCapacityBlockOfferings' members and
+    those of a training plan's purchase. about: as for a training plan."""
     CAPACITY_BLOCK_SEARCH = "capacity-block-search"
     """A DescribeCapacityBlockOfferings request."""
     LAUNCH_TEMPLATE = "launch-template"
@@ -160,8 +163,8 @@ class App:
             Price of one job by type, and its ceiling, in one currency.
         ``image``
             ``{"architecture": "x86_64", "accelerator": "gpu" | "neuron" | None, "cuda": "12.4"}`` of the job's image.
-        ``volume_key_required``
-            True: a policy demands a volume key.
+        ``quotas``
+            The account's quota by type, for this kind of job.
         ``subnets``
             Availability zone name or id by subnet id.
         ``zone_ids``

@@ -2,7 +2,7 @@
 
 from constructs_lib import facts
 from constructs_lib.rules.authoring import App, Findings, Severity, Subject, error, is_unresolved, rule, unverified
-from constructs_lib.rules.preferences._common import JOBS, Resources, resources_of
+from constructs_lib.rules.preferences._common import JOBS, Entry, Resources, resources_of
 from constructs_lib.rules.values import number, present, show
 
 
@@ -21,7 +21,8 @@ def counts(subject: Subject, _app: App) -> Findings:
         if resources.listed and resources.entries:
             yield from _mode(resources)
         highest = facts.limit("ProcessingInstanceCount").max if resources.api == "processing" else None
-        for given in (*resources.entries, resources):
+        places: list[Entry | Resources] = [*resources.entries, resources]
+        for given in places:
             count = given.data.get("InstanceCount")
             if not (isinstance(count, int) and 1 <= count <= (highest or count)):
                 yield from _bounds(count, f"{given.at}.InstanceCount", highest)
