@@ -14,7 +14,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from constructs_lib.sandbox import Sandbox, ServiceError
-from constructs_lib.sandbox.events import FIRST_TICK
 from constructs_lib.sandbox.events.inputs import rule_input
 from constructs_lib.sandbox.events.rates import parse
 
@@ -150,6 +149,12 @@ def test_a_target_gets_the_event_a_part_of_it_or_a_constant() -> None:
 def test_a_transformer_fills_its_template(template: str, expected: Any) -> None:
     paths = {name: f"$.detail.{name}" for name in ("name", "count", "tags", "nested", "none")} | {"id": "$.id"}
     assert json.loads(transform(template, **paths)) == expected
+
+
+def test_what_stands_for_a_missing_path_is_unknown_and_can_be_either() -> None:
+    transformer = {"InputPathsMap": {"none": "$.detail.none"}, "InputTemplate": '{"a": <none>}'}
+    assert json.loads(given(InputTransformer=transformer)) == {"a": ""}
+    assert rule_input({"InputTransformer": transformer}, EVENT, "arn", "now", missing="") == '{"a": }'
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
@@ -500,11 +505,17 @@ def test_a_one_time_schedule_reads_its_moment_in_its_time_zone(
 
 
 @slow
-def test_a_one_time_schedule_in_the_past_never_fires(sandbox: Sandbox, schedule: Any, recorder: Recorder) -> None:
+@pytest.mark.parametrize("reading", ["never", "at once"])
+def test_whether_a_one_time_schedule_in_the_past_fires_is_unknown_and_can_be_either(
+    sandbox: Sandbox, schedule: Any, recorder: Recorder, eventually: Any, reading: str
+) -> None:
+    sandbox.faults.switch("scheduler.past-moment", reading)
     arn, events = recorder()
-    schedule(at(sandbox.clock.now() - 3600), arn)
+    schedule(at(sandbox.clock.now() - 3600), arn, target={"Input": '"once"'})
+    if reading == "at once":
+        eventually(events)
     sandbox.clock.sleep(600)
-    assert events() == []
+    assert events() == ([] if reading == "never" else ["once"])
 
 
 @slow
@@ -617,7 +628,7 @@ def test_a_rule_with_a_rate_fires_and_hears_no_events(
 def test_when_a_rules_rate_first_fires_is_unknown_and_can_be_either(
     sandbox: Sandbox, rule: Any, recorder: Recorder, eventually: Any, reading: str, wait: float
 ) -> None:
-    sandbox.faults.switch(FIRST_TICK, reading)
+    sandbox.faults.switch("events.first-tick", reading)
     arn, events = recorder()
     before = sandbox.clock.now()
     rule("rate(1 day)", arn)

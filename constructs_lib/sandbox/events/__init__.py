@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from moto.events.models import Rule, events_backends
 
+from constructs_lib.sandbox.switches import reading
+
 from .checks import refuse_what_never_fires
 from .inputs import rule_input
-from .schedules import FIRST_TICK, Schedules
+from .schedules import Schedules
 from .targets import Targets
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from constructs_lib.sandbox.patches import Patches
     from constructs_lib.sandbox.tasks import Tasks
 
-__all__ = ["FIRST_TICK", "Events", "Targets"]
+__all__ = ["Events", "Targets"]
 
 _LATE = 45.0  # virtual seconds by which every other event comes late under "thrice"
 _COPIES = (0.0, 1.0, 120.0)
@@ -88,11 +90,12 @@ class Events:
     def _send(self, rule: Rule, message: dict[str, Any], forward: Callable[[Rule], None]) -> None:
         delays = self._delays(message["source"])
         clock, received = self._context.clock, self._context.clock.iso()
+        missing = {"nothing": "", "empty text": '""'}[reading(self._context.faults, "events.missing-path")]
         for target in list(rule.targets):
             if target["Arn"].split(":")[2] == "events":
                 work = functools.partial(forward, _only(rule, target))
             else:
-                text = rule_input(target, message, rule.arn, received)
+                text = rule_input(target, message, rule.arn, received, missing)
                 work = functools.partial(self._targets.deliver, target, text)
             spawn = functools.partial(self._tasks.spawn, f"rule-{rule.name}", work)
             for delay in delays:

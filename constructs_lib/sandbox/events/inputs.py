@@ -14,7 +14,7 @@ _PLACEHOLDER = re.compile(r"<([A-Za-z0-9_.-]+)>")
 _MISSING = object()
 
 
-def rule_input(target: dict[str, Any], event: dict[str, Any], rule_arn: str, received: str) -> str:
+def rule_input(target: dict[str, Any], event: dict[str, Any], rule_arn: str, received: str, missing: str = '""') -> str:
     """Return the text that a rule's target receives.
 
     Parameters
@@ -27,6 +27,8 @@ def rule_input(target: dict[str, Any], event: dict[str, Any], rule_arn: str, rec
         The rule.
     received
         When the bus received the event, ISO 8601.
+    missing
+        What a transformer puts outside of quotes for a path that the event lacks.
     """
     if target.get("Input"):
         return str(target["Input"])
@@ -34,7 +36,7 @@ def rule_input(target: dict[str, Any], event: dict[str, Any], rule_arn: str, rec
         value = _find(target["InputPath"], event)
         return json.dumps(None if value is _MISSING else value)
     if transformer := target.get("InputTransformer"):
-        return _transform(transformer, event, rule_arn, received)
+        return _transform(transformer, event, rule_arn, received, missing)
     return json.dumps(event)
 
 
@@ -43,7 +45,7 @@ def fill(text: str, values: dict[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def _transform(transformer: dict[str, Any], event: dict[str, Any], rule_arn: str, received: str) -> str:
+def _transform(transformer: dict[str, Any], event: dict[str, Any], rule_arn: str, received: str, missing: str) -> str:
     values: dict[str, Any] = {
         "aws.events.rule-arn": rule_arn,
         "aws.events.rule-name": rule_arn.rpartition("/")[2],
@@ -58,19 +60,16 @@ def _transform(transformer: dict[str, Any], event: dict[str, Any], rule_arn: str
         parts.append(template[position : found.start()])
         position = found.end()
         if found[1] in values:
-            parts.append(_spell(values[found[1]], quoted=_inside_string(template[: found.start()])))
+            quoted = _inside_string(template[: found.start()])
+            absent = "" if quoted else missing
+            parts.append(absent if values[found[1]] is _MISSING else _spell(values[found[1]], quoted=quoted))
         else:
             parts.append(found[0])
     return "".join([*parts, template[position:]])
 
 
 def _spell(value: Any, *, quoted: bool) -> str:
-    """Spell a value inside or outside of quotes.
-
-    What AWS puts for a path that the event lacks is unknown outside of quotes; here it is an empty string.
-    """
-    if value is _MISSING:
-        value = ""
+    """Spell a value inside or outside of quotes."""
     if not quoted:
         return json.dumps(value)
     if isinstance(value, str):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from moto.events.models import events_backends
 from moto.scheduler.models import scheduler_backends
 
+from constructs_lib.sandbox.switches import reading
+
 from .inputs import fill, rule_input
 from .rates import At, Expression, Rate, parse
 
@@ -20,11 +22,7 @@ if TYPE_CHECKING:
 
     from .targets import Targets
 
-__all__ = ["FIRST_TICK", "Schedules"]
-
-# When a new rate() rule of a bus fires first is not documented: "at once" or "after one interval".
-# A schedule of EventBridge Scheduler without a StartDate is documented to begin at once.
-FIRST_TICK = "events.first-tick"
+__all__ = ["Schedules"]
 
 
 @dataclass(frozen=True)
@@ -98,9 +96,13 @@ class Schedules:
         expression, born = parse(plan.text, plan.zone), self._clock.now()
         if plan.start is not None:
             born = max(born, plan.start)
-        late = plan.rule and self._context.faults.state(FIRST_TICK, "at once") == "after one interval"
-        if late and isinstance(expression, Rate):
+        faults = self._context.faults
+        # A schedule without a StartDate is documented to begin at once; a rule is not.
+        if isinstance(expression, Rate) and plan.rule and reading(faults, "events.first-tick") == "after one interval":
             born += expression.seconds
+        if isinstance(expression, At) and expression.moment < born:
+            at_once = reading(faults, "scheduler.past-moment") == "at once"
+            expression = At(born if at_once else float("-inf"))
         return _Armed(plan, expression, born)
 
     def _arm(self, armed: _Armed, after: float) -> None:
