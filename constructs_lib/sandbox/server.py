@@ -31,7 +31,7 @@ from .front import Front
 from .lambdas import Lambdas
 from .patches import Patches
 from .protocol import json_response
-from .sagemaker import Capacity, SageMaker
+from .sagemaker import CONTROL_PREFIX, Capacity, Control, SageMaker
 from .tasks import Tasks
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ class Sandbox:
         self._front = Front(self.context, self.lambdas)
         self._front.services |= {"sagemaker": self._ask_sagemaker, "cloudformation": self._ask_cloudformation}
         self._front.mounted[RESPONSE_PREFIX] = self.cloudformation.responses.app
+        self._front.mounted[CONTROL_PREFIX] = Control(self.sagemaker).app
         self._front.after |= {"events": events.refresh, "scheduler": events.refresh}
         self._seed()
         self._serve(listener, undo)
@@ -258,7 +259,7 @@ class Sandbox:
             LOG.warning("still running after the sandbox stopped: %s", ", ".join(left))
 
 
-class _Quiet(MotoRequestHandler):
+class _Quiet(MotoRequestHandler):  # type: ignore[misc] - moto is untyped
     disable_nagle_algorithm = True
 
     def log_request(self, *_: object) -> None:

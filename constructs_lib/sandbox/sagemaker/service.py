@@ -1,11 +1,8 @@
-"""The front of the fake: one request in, one answer or error out, with or without HTTP."""
+"""The front of the fake: one request in, one answer or error out."""
 
 from __future__ import annotations
 
 import copy
-import json
-import uuid
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.sandbox.errors import ServiceError
@@ -22,7 +19,7 @@ from .tags import Tags
 from .training_jobs import TrainingJobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from constructs_lib.sandbox.context import Context
 
@@ -122,33 +119,3 @@ class SageMaker:
         """
         with self._agenda.moment():
             return [dict(row) for row in self._placement.evaluations.get(job_name, ())]
-
-    def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer an AWS JSON 1.1 request over HTTP."""
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
-        status, answer = self._answer(operation, body)
-        data = json.dumps(answer).encode()
-        headers = [
-            ("Content-Type", "application/x-amz-json-1.1"),
-            ("Content-Length", str(len(data))),
-            ("x-amzn-RequestId", str(uuid.uuid4())),
-        ]
-        start_response(f"{status} {HTTPStatus(status).phrase}", headers)
-        return [data]
-
-    def _answer(self, operation: str, body: bytes) -> tuple[int, Request]:
-        try:
-            return 200, self.handle(operation, _read(body))
-        except ServiceError as error:
-            return error.status, {"__type": error.code, "message": error.message}
-
-
-def _read(body: bytes) -> Request:
-    try:
-        request = json.loads(body or b"{}")
-    except ValueError as error:
-        raise ServiceError("SerializationException", f"the request is no JSON: {error}") from None
-    if not isinstance(request, dict):
-        raise ServiceError("SerializationException", "the request is no JSON object")
-    return request

@@ -1,3 +1,5 @@
+import contextlib
+import http.client
 import json
 import threading
 import time
@@ -10,17 +12,37 @@ from werkzeug.serving import make_server
 
 from constructs_lib.sandbox.clock import Clock
 from constructs_lib.sandbox.context import Context
+from constructs_lib.sandbox.errors import ServiceError
 from constructs_lib.sandbox.faults import Faults
-from constructs_lib.sandbox.sagemaker import Capacity, SageMaker
+from constructs_lib.sandbox.protocol import error_response, json_response, read_call
+from constructs_lib.sandbox.sagemaker import CONTROL_PREFIX, Capacity, Control, SageMaker
 
 P5, P4D = "ml.p5.48xlarge", "ml.p4d.24xlarge"
+
+
+def front(sagemaker):
+    """Return a WSGI application that speaks AWS's JSON protocol, and the control paths, as the sandbox does."""
+    control = Control(sagemaker).app
+
+    def app(environ, start_response):
+        if environ["PATH_INFO"].startswith(CONTROL_PREFIX):
+            return control(environ, start_response)
+        call = read_call(environ)
+        try:
+            status, headers, body = json_response(sagemaker.handle(call.operation, call.request))
+        except ServiceError as error:
+            status, headers, body = error_response(call, error)
+        start_response(f"{status} answer", [*headers.items(), ("Content-Length", str(len(body)))])
+        return [body]
+
+    return app
 
 
 @pytest.fixture
 def served(world):
     """Return a world and a botocore client that talks to it over HTTP."""
     one = world({"types": {P5: 0, P4D: 8}})
-    server = make_server("127.0.0.1", 0, one.sagemaker.wsgi, threaded=True)
+    server = make_server("127.0.0.1", 0, front(one.sagemaker), threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     client = botocore.session.get_session().create_client(
@@ -67,22 +89,38 @@ def test_botocore_reads_an_error_over_http(served):
     assert refused.value.response["Error"]["Code"] == "UnknownOperationException"
 
 
-def test_what_is_no_json_object_is_refused(served):
-    one, _ = served
-    for body in (b"{", b"[]", b"\xff"):
-        environ = {"wsgi.input": Body(body), "CONTENT_LENGTH": "9", "HTTP_X_AMZ_TARGET": "SageMaker.ListModels"}
-        statuses = []
-        (answer,) = one.sagemaker.wsgi(environ, lambda status, headers, seen=statuses: seen.append(status))
-        assert statuses == ["400 Bad Request"]
-        assert json.loads(answer)["__type"] == "SerializationException"
+def ask(client, path, body=None):
+    """Return the status and the answer of a control path."""
+    port = int(client.meta.endpoint_url.rpartition(":")[2])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET" if body is None else "POST", CONTROL_PREFIX + path, body)
+    response = connection.getresponse()
+    status, answer = response.status, json.loads(response.read())
+    connection.close()
+    return status, answer
 
 
-class Body:
-    def __init__(self, data):
-        self.data = data
+def test_evaluations_are_read_and_capacity_is_set_over_http(served):
+    one, client = served
+    client.create_training_job(**one.request(preferences=[(P5, 8)]))
+    assert ask(client, "free", json.dumps({"instance_type": P5, "free": 8})) == (200, None)
+    status, looks = ask(client, "evaluations/job")
+    assert (status, [(look["free"], look["outcome"]) for look in looks]) == (200, [(0, "no capacity"), (8, "selected")])
 
-    def read(self, _size):
-        return self.data
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("free", "{", 400, "give a JSON body such as"),
+        ("free", '{"instance_type": "ml.p5.48xlarge"}', 400, "give a JSON body such as"),
+        ("free", '{"instance_type": "ml.p5.48xlarge", "free": -1}', 400, "can not be free: give 0 or more"),
+        ("evaluations", None, 404, "has GET evaluations/<job> and POST free"),
+    ],
+)
+def test_a_wrong_control_request_is_refused_in_words(served, path, body, status, words):
+    answered, answer = ask(served[1], path, body)
+    assert answered == status
+    assert words in answer["message"]
 
 
 def test_every_request_is_logged_with_its_virtual_time(world):
@@ -163,7 +201,8 @@ def test_threads_that_create_and_stop_at_once_never_get_more_than_there_is(real,
                 name = f"job-{number}-{turn}"
                 sagemaker.handle("CreateTrainingJob", maker.request(name, preferences=[(P5, 3)]))
                 if turn % 3 == 0:
-                    sagemaker.handle("StopTrainingJob", {"TrainingJobName": name})
+                    with contextlib.suppress(ServiceError):  # it may have ended before
+                        sagemaker.handle("StopTrainingJob", {"TrainingJobName": name})
         except Exception as error:  # noqa: BLE001  shown by the assertion below
             failures.append(error)
 
