@@ -101,8 +101,9 @@ def gaps() -> Mapping[str, Gap]:
 @cache
 def document_limits(document: str) -> tuple[DocumentLimit, ...]:
     """Return the limits of a kind of document (``managed``, ``role-inline``, ``scp`` ...), the surest first."""
-    rows = (row for row in load("iam_document_limits")["rows"] if row["document"] == document)
-    return tuple(DocumentLimit(**row) for row in rows)
+    known = load("iam_document_limits")
+    rows = (row for row in known["rows"] if row["document"] == document)
+    return tuple(DocumentLimit(**row | {"source": known["sources"][row["source"]]}) for row in rows)
 
 
 @cache

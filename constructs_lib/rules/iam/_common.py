@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["absent_denied", "guards_of", "names", "statements_of", "unknown_conditions"]
 
 
+_NOTHING = "[]"
+
+
 def statements_of(subject: Subject) -> tuple[Statement, ...]:
     """Return the readable statements of a document."""
     return subject.view(_statements)
@@ -35,10 +38,10 @@ def _guards(subject: Subject) -> tuple[Guard, ...]:
     return guards(statements_of(subject))
 
 
-def absent_denied(subject: Subject) -> frozenset[str]:
-    """Return the actions that the document denies without a type."""
-    guards = (guard for guard in guards_of(subject) if not guard.allows and guard.is_absence_guard)
-    return frozenset().union(*(guard.actions or () for guard in guards))
+def absent_denied(subject: Subject, beside: Guard) -> frozenset[str]:
+    """Return the actions that the document denies without a type whenever a guard of it applies."""
+    denies = (one for one in guards_of(subject) if not one.allows and one.is_absence_guard)
+    return frozenset().union(*(one.actions or () for one in denies if one.rest in (beside.rest, _NOTHING)))
 
 
 def names(values: frozenset[str], most: int = 3) -> str:

@@ -3,7 +3,7 @@
 from constructs_lib.facts import iam
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
 from constructs_lib.rules.iam._common import absent_denied, guards_of, names, unknown_conditions
-from constructs_lib.rules.policies.guards import ALL, Guard, carrying
+from constructs_lib.rules.policies.guards import ALL, Guard
 
 
 @rule(
@@ -19,14 +19,13 @@ from constructs_lib.rules.policies.guards import ALL, Guard, carrying
 )
 def allow_without_key(subject: Subject, _app: App) -> Findings:
     """Look for the guard in the same statement, then for a Deny of the absent key in the same document."""
-    denied = absent_denied(subject)
     for guard in guards_of(subject):
         if not guard.allows or guard.needs_the_key:
             continue
         for clause in guard.having(ALL, negated=False) + guard.having(ALL, negated=True):
             if guard.actions is None:
                 yield unverified("the actions are not known here; without a type they are allowed", clause.at)
-            elif guard.actions - denied:
+            elif guard.actions - absent_denied(subject, guard):
                 yield error(_words(guard), clause.at)
     yield from unknown_conditions(subject, "Allow")
 
@@ -35,5 +34,5 @@ def _words(guard: Guard) -> str:
     never = frozenset(
         name for name in guard.actions or () if iam.actions()[name].carries(iam.INSTANCE_TYPES_KEY) is False
     )
-    also = f"; these never carry a type and are always allowed: {names(never)}" if never - carrying() else ""
+    also = f"; these never carry a type and are always allowed: {names(never)}" if never else ""
     return f"ForAllValues is true when a request carries no type{also}"

@@ -18,11 +18,10 @@ from constructs_lib.rules.policies.guards import ANY, carrying
 )
 def deny_misses_absent_key(subject: Subject, _app: App) -> Findings:
     """Compare the actions of each allow-list Deny with those that are denied without a type."""
-    denied = absent_denied(subject)
     for guard in guards_of(subject):
         for clause in () if guard.allows else guard.having(ANY, negated=True):
             if guard.actions is None:
                 yield unverified("the actions are not known here; without a type they are not denied", clause.at)
-            elif open_still := (guard.actions & carrying()) - denied:
+            elif open_still := (guard.actions & carrying()) - absent_denied(subject, guard):
                 yield warning(f"a request without a type is not denied: {names(open_still)}", clause.at)
     yield from unknown_conditions(subject, "Deny")

@@ -1,5 +1,7 @@
 """A value that matches no known type approves, or blocks, nothing."""
 
+from dataclasses import replace
+
 from constructs_lib import facts
 from constructs_lib.model.wildcards import has_wildcard
 from constructs_lib.rules.authoring import (
@@ -48,8 +50,7 @@ def pattern_matches_nothing(subject: Subject, _app: App) -> Findings:
 
 
 def _matches_nothing(clause: Clause, value: str) -> bool:
-    one = Clause(clause.qualifier, clause.base, clause.if_exists, (value,), clause.at)
-    return value not in ("*", SYSTEM) and not covered_types(one)
+    return value not in ("*", SYSTEM) and not covered_types(replace(clause, values=(value,)))
 
 
 def _judge(clause: Clause, value: str, *, blocks: bool) -> Found:

@@ -66,13 +66,7 @@ def _guards(subject: Subject) -> tuple[Guard, ...]:
 
 def _overlap(one: Guard, other: Guard) -> bool:
     same_actions = one.actions is None or other.actions is None or one.actions & other.actions
-    return bool(same_actions) and _rest(one) == _rest(other) and _same_resources(one.statement, other.statement)
-
-
-def _rest(guard: Guard) -> str:
-    """Return what else the statement's condition asks."""
-    types = {clause.at.split(".Condition.")[1].rsplit(".", 1)[0] for clause in guard.clauses}
-    return repr({k: v for k, v in guard.statement.condition.items() if k not in types})
+    return bool(same_actions) and one.rest == other.rest and _same_resources(one.statement, other.statement)
 
 
 def _same_resources(one: Statement, other: Statement) -> bool:

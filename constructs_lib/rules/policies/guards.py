@@ -66,9 +66,19 @@ class Guard:
         return present or any(not c.if_exists for c in self.having(ANY, negated=False) + self.having(ANY, negated=True))
 
     @property
+    def rest(self) -> str:
+        """What the condition asks besides, as text that is equal for equal conditions."""
+        others = (
+            (operator, key, repr(values))
+            for operator, keys in self.statement.condition.items()
+            for key, values in (keys.items() if isinstance(keys, dict) else [("", keys)])
+        )
+        return repr(sorted(one for one in others if not _is_types_key(one[1])))
+
+    @property
     def is_absence_guard(self) -> bool:
-        """Whether it applies to every request that names no type."""
-        if len(self.statement.condition) > 1 or "*" not in self.statement.resources:
+        """Whether it applies to every request that names no type, as far as the rest of its condition holds."""
+        if "*" not in self.statement.resources:
             return False
         nothing_at_all = any(c.values == ("*",) for c in self.having(ALL, negated=True))
         return nothing_at_all or any(c.is_null and c.values == ("true",) for c in self.clauses)
@@ -83,9 +93,13 @@ def guards(statements: Iterable[Statement]) -> tuple[Guard, ...]:
 def _clauses(statement: Statement) -> Iterator[Clause]:
     for operator, keys in statement.condition.items():
         for key, raw in keys.items() if isinstance(keys, dict) else ():
-            if key.lower() == iam.INSTANCE_TYPES_KEY.lower():
+            if _is_types_key(key):
                 at = f"{statement.path}.Condition.{operator}.{key}"
                 yield Clause(*split_operator(operator), _values(raw, statement), at)
+
+
+def _is_types_key(key: str) -> bool:
+    return key.lower() == iam.INSTANCE_TYPES_KEY.lower()
 
 
 def _values(raw: Any, statement: Statement) -> tuple[str, ...] | None:

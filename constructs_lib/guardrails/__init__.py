@@ -1,0 +1,1 @@
+"""What forbids: IAM that restricts instance types and purchases."""
