@@ -66,7 +66,7 @@ class ClockLine:
         return now - skipped
 
 
-def _virtual_sleep(seconds: float) -> None:
+def _virtual_sleep(seconds: Any, /) -> None:
     """Sleep on the sandbox's clock; it lets virtual time run at full speed meanwhile."""
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
@@ -264,7 +264,7 @@ def main(runtime: str, clock_file: str) -> None:
         message = json.loads(line)
         log.request_id = message["request_id"]
         try:
-            reply = {"result": _encode(handler(message["event"], Context(message, clock)))}
+            reply: dict[str, Any] = {"result": _encode(handler(message["event"], Context(message, clock)))}
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is its answer
             reply = {"error": _describe(error)}
         _answer(replies, reply)

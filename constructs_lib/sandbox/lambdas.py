@@ -79,7 +79,7 @@ class Lambdas:
         The latest runs, the oldest first.
     """
 
-    def __init__(self, context: Context, tasks: Tasks, send: Callable[[str, str], None]) -> None:
+    def __init__(self, context: Context, tasks: Tasks, send: Callable[[str, str], object]) -> None:
         self.invocations: deque[Invocation] = deque(maxlen=10_000)
         self._context = context
         self._clock: Clock = context.clock

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from jsonpath_ng.ext import parse
+from jsonpath_ng.ext.parser import parse
 
 __all__ = ["fill", "rule_input"]
 
