@@ -97,7 +97,7 @@ def definition_text(definition: Mapping[str, Any]) -> str:
         text = json.dumps(definition, separators=(",", ":"))
     except TypeError as error:
         raise InvalidInputError(
-            f"request_overrides: plain JSON is needed ({error}); turn a CDK token into text with Token.as_string"
+            f"request: plain JSON is needed ({error}); turn a CDK token into text with Token.as_string"
         ) from error
     if _LIST_TOKEN in text:
         raise UnresolvedListError("request_overrides")

@@ -10,10 +10,7 @@ from constructs_lib.model import RunEnd
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["STOP_SECONDS", "Launch", "launcher_states", "optimized_states", "parallel_step"]
-
-STOP_SECONDS = 86_400
-"""How long a stopped job may take to reach its end, before the stop is tried again."""
+__all__ = ["Launch", "launcher_states", "optimized_states", "parallel_step"]
 
 _REDRIVE = "$$.Execution.RedriveCount"
 _ENTERED = "$$.State.EnteredTime"
@@ -65,7 +62,7 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
     """Return the states of a launch through the launcher function.
 
     Every end of a job arrives as a success of ``Launch`` with the run's record; a failure of ``Launch`` means that
-    the launcher itself failed, and is retried under the same job name. A timeout enters ``Launch`` again to stop the
+    the launcher itself failed, and is retried under the same job name. A timeout enters ``Launch`` again, to stop the
     job and to wait for its end.
     """
     name = launch.name
@@ -78,15 +75,15 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
         "Resource": f"arn:{launch.partition}:states:::lambda:invoke.waitForTaskToken",
         "Parameters": {"FunctionName": launch.launcher, "Payload": _payload(launch)},
         "TimeoutSecondsPath": "$.seconds",
-        "Retry": [{"ErrorEquals": ["States.TaskFailed"], "IntervalSeconds": 2, "MaxAttempts": 6}],
+        "Retry": [{"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 8}],
         "Catch": catch,
         "Next": name("Ended"),
     }
     ended = {"Variable": "$.end", "StringEquals": str(RunEnd.COMPLETED), "Next": name("Completed")}
     states = {
-        "Start": _action(launch, "launch", launch.seconds),
+        "Start": _start(launch),
         "Launch": task,
-        "Stop": _action(launch, "stop", STOP_SECONDS),
+        "Stop": {"Type": "Pass", "Result": "stop", "ResultPath": "$.action", "Next": name("Launch")},
         "Ended": {"Type": "Choice", "Choices": [ended], "Default": name("Failed")},
         "Completed": {"Type": "Succeed"},
         "Failed": {"Type": "Fail", "ErrorPath": "$.end", "CausePath": "States.JsonToString($)"},
@@ -94,15 +91,14 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
     return {"StartAt": name("Start"), "States": {name(state): body for state, body in states.items()}}
 
 
-def _action(launch: Launch, action: str, seconds: float) -> dict[str, Any]:
-    """Return the Pass that says what Launch does next; ``end`` is what the run is called if the launcher fails."""
-    data: dict[str, Any] = {"action": action, "end": str(RunEnd.LAUNCHER_FAILED), "seconds": seconds}
+def _start(launch: Launch) -> dict[str, Any]:
+    """Return the Pass that says what Launch does; ``end`` is what the run is called if the launcher fails."""
+    data: dict[str, Any] = {"action": "launch", "end": str(RunEnd.LAUNCHER_FAILED), "seconds": launch.seconds}
     if launch.step:
         # Read once and kept: the time must be the same when Launch is retried, and when it is entered to stop.
-        starting = action == "launch"
-        data["entered.$"] = _ENTERED if starting else "$.entered"
-        if launch.item:
-            data["item.$"] = launch.item if starting else "$.item"
+        data["entered.$"] = _ENTERED
+    if launch.item:
+        data["item.$"] = launch.item
     return {"Type": "Pass", "Parameters": data, "Next": launch.name("Launch")}
 
 
@@ -110,14 +106,13 @@ def _payload(launch: Launch) -> dict[str, Any]:
     entry = {"redrive.$": _REDRIVE}
     if launch.step:
         entry["entered.$"] = "$.entered"
-        if launch.item:
-            entry["item.$"] = "$.item"
+    if launch.item:
+        entry["item.$"] = "$.item"
     payload: dict[str, Any] = {
         "action.$": "$.action",
         "reason": str(RunEnd.TIMED_OUT),
         "job": launch.prefix,
         "kind": launch.kind,
-        "step": 1,
         "token.$": "$$.Task.Token",
         "execution.$": "$$.Execution.Id",
         "state.$": "$$.State.Name",
@@ -129,7 +124,8 @@ def _payload(launch: Launch) -> dict[str, Any]:
     return payload | {"request": dict(launch.request)}
 
 
-_REFUSED = (
+_WORDS = (
+    (RunEnd.ALGORITHM_ERROR, ("AlgorithmError*",)),
     (RunEnd.QUOTA_EXCEEDED, ("*ResourceLimitExceeded*",)),
     (RunEnd.THROTTLED, ("*Throttl*", "*Rate exceeded*")),
     (RunEnd.PERMISSION_DENIED, ("*AccessDenied*", "*not authorized*")),
@@ -137,7 +133,7 @@ _REFUSED = (
     (RunEnd.INVALID_REQUEST, ("*ValidationException*", "*validation error*", "*not available in this region*")),
     (RunEnd.SERVICE_ERROR, ("*InternalServerError*", "*InternalFailure*", "*ServiceUnavailable*")),
 )
-"""How ASL, which folds no case and has no alternatives, tells refused calls and failed jobs apart."""
+"""The ends by what a refusal or a failure says; ASL folds no case and has no regular expressions."""
 
 _OVERTIME = ("MaxRuntimeExceeded", "MaxWaitTimeExceeded")
 
@@ -146,43 +142,51 @@ def optimized_states(launch: Launch) -> dict[str, Any]:
     """Return the states of a launch through ``createTrainingJob.sync``, without a function.
 
     Whether Step Functions counts a job that was stopped as a success is not documented; either way leads to the same
-    named end.
+    named end. The output of a success is the job's description.
     """
     name = launch.name
-    catch = [
-        {"ErrorEquals": ["States.Timeout"], "Next": name(RunEnd.TIMED_OUT)},
-        {"ErrorEquals": ["States.ALL"], "Next": name("Caught")},
-    ]
+    described = {"Variable": "$.Cause", "StringMatches": '{*"TrainingJobStatus"*}'}
+    completed = {"Variable": "$.job.TrainingJobStatus", "StringEquals": "Completed"}
+    explained = {"Variable": "$.job.FailureReason", "IsPresent": True}
     states: dict[str, Any] = {
         "Launch": {
             "Type": "Task",
             "Resource": f"arn:{launch.partition}:states:::sagemaker:createTrainingJob.sync",
             "Parameters": {"TrainingJobName.$": _name_per_try(launch), **launch.request},
             "TimeoutSeconds": launch.seconds,
-            "Retry": [{"ErrorEquals": ["SageMaker.ThrottlingException"], "IntervalSeconds": 2, "MaxAttempts": 6}],
-            "Catch": catch,
             "ResultSelector": {"job.$": "$"},
+            "Retry": [{"ErrorEquals": ["SageMaker.ThrottlingException"], "IntervalSeconds": 2, "MaxAttempts": 6}],
+            "Catch": [
+                {"ErrorEquals": ["States.Timeout"], "Next": name(RunEnd.TIMED_OUT)},
+                {"ErrorEquals": ["States.ALL"], "Next": name("Caught")},
+            ],
             "Next": name("Ended"),
         },
         # The cause of a job that failed is its description as text; the cause of a refused call is a sentence.
-        "Caught": _choice(
-            launch, "Refused", [({"Variable": "$.Cause", "StringMatches": '{*"TrainingJobStatus"*}'}, "Read")]
-        ),
+        "Caught": _choice(launch, [(described, "Read")], "Refused"),
         "Read": {"Type": "Pass", "Parameters": {"job.$": "States.StringToJson($.Cause)"}, "Next": name("Ended")},
-        "Ended": _choice(launch, RunEnd.UNKNOWN, _ended_rules()),
-        "Refused": _choice(launch, RunEnd.UNKNOWN, _refused_rules()),
+        "Ended": _choice(launch, [(completed, "Completed"), (explained, "Explained")], "Unexplained"),
         "Completed": {"Type": "Succeed", "OutputPath": "$.job"},
+        "Refused": _record(launch, {**_NO_JOB, "cause.$": "States.Format('{}: {}', $.Error, $.Cause)"}),
+        "Explained": _record(launch, {**_OF_JOB, "cause.$": "$.job.FailureReason"}),
+        "Unexplained": _record(launch, {**_OF_JOB, "cause": ""}),
+        "Judge": _choice(launch, _judgement(), RunEnd.UNKNOWN),
     }
-    ends = (
-        *(end for end, _ in _REFUSED),
-        RunEnd.ALGORITHM_ERROR,
-        RunEnd.MAX_RUNTIME_EXCEEDED,
-        RunEnd.STOPPED,
-        RunEnd.TIMED_OUT,
-        RunEnd.UNKNOWN,
-    )
+    ends = [*(end for end, _ in _WORDS), RunEnd.MAX_RUNTIME_EXCEEDED, RunEnd.STOPPED, RunEnd.TIMED_OUT, RunEnd.UNKNOWN]
     states |= {end: {"Type": "Fail", "Error": str(end), "CausePath": "States.JsonToString($)"} for end in ends}
     return {"StartAt": name("Launch"), "States": {name(state): body for state, body in states.items()}}
+
+
+_OF_JOB = {
+    "job_name.$": "$.job.TrainingJobName",
+    "status.$": "$.job.TrainingJobStatus",
+    "secondary.$": "$.job.SecondaryStatus",
+}
+_NO_JOB = {"status": "NotCreated", "secondary": ""}
+
+
+def _record(launch: Launch, record: dict[str, str]) -> dict[str, Any]:
+    return {"Type": "Pass", "Parameters": record, "Next": launch.name("Judge")}
 
 
 def _name_per_try(launch: Launch) -> str:
@@ -195,30 +199,21 @@ def _name_per_try(launch: Launch) -> str:
     return f"States.Format('{launch.prefix}-{{}}', States.Hash(States.Format('{slots}', {', '.join(identity)}), 'MD5'))"
 
 
-def _choice(launch: Launch, default: str, rules: Sequence[tuple[dict[str, Any], str]]) -> dict[str, Any]:
+def _choice(launch: Launch, rules: Sequence[tuple[dict[str, Any], str]], default: str) -> dict[str, Any]:
     choices = [rule | {"Next": launch.name(to)} for rule, to in rules]
     return {"Type": "Choice", "Choices": choices, "Default": launch.name(default)}
 
 
-def _ended_rules() -> list[tuple[dict[str, Any], str]]:
-    status, second, reason = "$.job.TrainingJobStatus", "$.job.SecondaryStatus", "$.job.FailureReason"
-    late = [{"Variable": second, "StringEquals": overtime} for overtime in _OVERTIME]
-    given = {"Variable": reason, "IsPresent": True}
+def _judgement() -> list[tuple[dict[str, Any], str]]:
     return [
-        ({"Variable": status, "StringEquals": "Completed"}, "Completed"),
-        ({"And": [{"Variable": second, "IsPresent": True}, {"Or": late}]}, RunEnd.MAX_RUNTIME_EXCEEDED),
-        ({"Variable": status, "StringEquals": "Stopped"}, RunEnd.STOPPED),
-        ({"And": [given, {"Variable": reason, "StringMatches": "AlgorithmError*"}]}, RunEnd.ALGORITHM_ERROR),
-        *(({"And": [given, _any_of([reason], globs)]}, end) for end, globs in _REFUSED),
+        (_any_of("$.secondary", "StringEquals", _OVERTIME), RunEnd.MAX_RUNTIME_EXCEEDED),
+        ({"Variable": "$.status", "StringEquals": "Stopped"}, RunEnd.STOPPED),
+        *((_any_of("$.cause", "StringMatches", globs), end) for end, globs in _WORDS),
     ]
 
 
-def _refused_rules() -> list[tuple[dict[str, Any], str]]:
-    return [(_any_of(["$.Error", "$.Cause"], globs), end) for end, globs in _REFUSED]
-
-
-def _any_of(variables: Sequence[str], globs: Sequence[str]) -> dict[str, Any]:
-    tests = [{"Variable": variable, "StringMatches": glob} for variable in variables for glob in globs]
+def _any_of(variable: str, comparison: str, values: Sequence[str]) -> dict[str, Any]:
+    tests = [{"Variable": variable, comparison: value} for value in values]
     return {"Or": tests} if len(tests) > 1 else tests[0]
 
 

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from aws_cdk.aws_stepfunctions import CfnStateMachine
 
 from constructs_lib import facts
-from constructs_lib.model import InvalidInputError, TrainingJobSpec, is_unresolved, name_prefix
+from constructs_lib.model import InvalidInputError, RunEnd, TrainingJobSpec, is_unresolved, name_prefix
 from constructs_lib.model.values import literal
 from constructs_lib.rules import check_request, raise_for_errors
 from constructs_lib.workloads.cdk_values import definition_text, gigabytes, key_arn, role_arn, seconds
 from constructs_lib.workloads.definition import Launch, launcher_states, optimized_states, parallel_step
 from constructs_lib.workloads.grants import TrainingJobGrants
 from constructs_lib.workloads.kit import CapacityKit
+from constructs_lib.workloads.metrics import run_metric
 from constructs_lib.workloads.scopes import path_of, stack_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from aws_cdk import Size
+    from aws_cdk.aws_cloudwatch import Metric
     from aws_cdk.aws_iam import CfnRole
     from aws_cdk.aws_stepfunctions import CustomState
     from constructs import Construct
@@ -267,6 +269,51 @@ class PreferenceTrainingJob(CfnStateMachine):
         """Permissions for others: ``job.grants.start(role)``."""
         launched = self._integration == "launcher"
         return TrainingJobGrants(self, self._kit.launch_statements(self.request, launched=launched))
+
+    def metric_pending_seconds(self, *, instance_type: str | None = None, **options: Any) -> Metric:
+        """Return the wait for capacity, from the job's creation to its start; by default the average over 5 minutes.
+
+        Parameters
+        ----------
+        instance_type : str, optional
+            Only runs that this type won.
+        **options
+            As `aws_cdk.aws_cloudwatch.Metric` takes them: ``statistic``, ``period``, ``label`` ...
+        """
+        return self._metric("PendingSeconds", options, InstanceType=instance_type)
+
+    def metric_runtime_seconds(self, *, instance_type: str | None = None, **options: Any) -> Metric:
+        """Return the time from start to end, see `metric_pending_seconds`."""
+        return self._metric("RuntimeSeconds", options, InstanceType=instance_type)
+
+    def metric_billable_instance_seconds(self, *, instance_type: str | None = None, **options: Any) -> Metric:
+        """Return the billed time summed over the job's instances; by default the sum over 5 minutes."""
+        return self._metric("BillableInstanceSeconds", {"statistic": "Sum", **options}, InstanceType=instance_type)
+
+    def metric_rank(self, **options: Any) -> Metric:
+        """Return the winner's place in the list of preferences, 1 for the first; by default the average."""
+        return self._metric("Rank", options)
+
+    def metric_runs_ended(self, *, end: str | None = None, **options: Any) -> Metric:
+        """Return the number of runs that ended; by default the sum over 5 minutes.
+
+        Parameters
+        ----------
+        end : RunEnd or str, optional
+            Only runs with this end, such as ``InsufficientCapacity``.
+        **options
+            As `aws_cdk.aws_cloudwatch.Metric` takes them.
+        """
+        named = None if end is None else str(RunEnd(end))
+        return self._metric("Ended", {"statistic": "Sum", **options}, End=named)
+
+    def _metric(self, name: str, options: dict[str, Any], **dimensions: str | None) -> Metric:
+        if self._integration == "optimized":
+            raise InvalidInputError(
+                f"metric {name}: the launcher writes it, and this job has integration='optimized'; "
+                "use the machine's own metrics in AWS/States"
+            )
+        return run_metric(self.job_name_prefix, name, options, **dimensions)
 
     def as_step(self, step_id: str, *, entry: str | None = None, machine_name: str | None = None) -> CustomState:
         """Return the job as one state of a machine of your own.
