@@ -23,7 +23,12 @@ __all__ = ["Row", "RunTable", "Taken"]
 _MARK = "#draining"
 _OPEN = "y"
 _RECORD_FIELDS = frozenset(field.name for field in fields(RunRecord)) - {"job_name"}
+_IDENTITY = ("machine", "execution", "state", "entry", "step")
 _STILL_OURS = "#open = :open AND #token = :token"
+# No row yet, or a row of this very entry that waits and that no later try wrote.
+_TAKING = "attribute_not_exists(#name) OR (#open = :open AND #try <= :try AND {same})".format(
+    same=" AND ".join(f"#{name} = :{name}" for name in _IDENTITY)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +142,13 @@ class RunTable:
             kept["limit"] = launch.limit
         values = _identity_values(launch) | {"open": _OPEN, "try": launch.try_number}
         update.set(**written).keep(**kept)
-        old = self._update(launch.name, update, self.taking(), ReturnValues="ALL_OLD", values=values)
+        old = self._update(launch.name, update, _TAKING, ReturnValues="ALL_OLD", values=values)
         if old is None:
             return None
         alone = "creating" not in old
         if launch.limit is None:
             old.pop("refused", None)
         return Taken(Row.of({"name": launch.name, **kept, **old, **written}), alone)
-
-    @staticmethod
-    def taking() -> str:
-        """Return the condition of `take`: no row, or an open row of this entry that no later try wrote."""
-        return (
-            "attribute_not_exists(#name) OR (#open = :open AND #try <= :try AND #execution = :execution "
-            "AND #state = :state AND #entry = :entry AND #step = :step)"
-        )
 
     def settle(self, row: Row) -> None:
         """Note that the create call of this try surely created nothing."""
@@ -261,14 +258,8 @@ def _ours(row: Row) -> dict[str, Any]:
 
 
 def _identity_values(launch: Launch) -> dict[str, Any]:
-    identity = launch.identity
-    return {
-        "machine": identity.machine,
-        "execution": identity.execution,
-        "state": identity.state,
-        "entry": dict(identity.entry),
-        "step": identity.step,
-    }
+    values = {name: getattr(launch.identity, name) for name in _IDENTITY}
+    return values | {"entry": dict(launch.identity.entry)}
 
 
 def _record_values(record: RunRecord) -> dict[str, Any]:

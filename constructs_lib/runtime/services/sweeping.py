@@ -77,12 +77,13 @@ class Sweeping:
             self.means.table.note(row, job.record(reasons=row.reasons))
 
     def _stop(self, row: Row, job: Job) -> None:
-        if self.completion.owner(row, job) is False:
+        """Stop the row's job and keep the row until the job is terminal; what may be somebody else's is not touched."""
+        owned = self.completion.owner(row, job)
+        if owned is False:
             self.completion.finish(row, job)
-            return
-        self.means.jobs.stop(row.name)
-        # The row stays open until the job is terminal.
-        self.means.table.note(row, job.record(reasons=row.reasons))
+        elif owned:
+            self.means.jobs.stop(row.name)
+            self.means.table.note(row, job.record(reasons=row.reasons))
 
     def _without_job(self, row: Row) -> None:
         """Close a row that has no job, but only once no create call can arrive any more."""

@@ -1,0 +1,202 @@
+"""What the runtime's tests share: moto's DynamoDB with a run table as the kit declares it, and a small SageMaker."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime
+
+import botocore.session
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from constructs_lib.sandbox.errors import ServiceError
+from constructs_lib.sandbox.modelcheck import check
+
+LAG = 120
+START = 1_700_000_000.0
+LIVE = ("InProgress", "Stopping")
+REQUEST = {
+    "AlgorithmSpecification": {
+        "TrainingImage": "111122223333.dkr.ecr.us-east-1.amazonaws.com/tune:1",
+        "TrainingInputMode": "File",
+    },
+    "RoleArn": "arn:aws:iam::123456789012:role/jobs",
+    "OutputDataConfig": {"S3OutputPath": "s3://bucket/models"},
+    "ResourceConfig": {
+        "InstancePreferences": [
+            {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 2},
+            {"InstanceType": "ml.g5.48xlarge", "InstanceCount": 4},
+        ]
+    },
+    "StoppingCondition": {"MaxRuntimeInSeconds": 3600, "MaxPendingTimeInSeconds": 7200},
+}
+OPERATIONS = {
+    "create_training_job": "CreateTrainingJob",
+    "describe_training_job": "DescribeTrainingJob",
+    "stop_training_job": "StopTrainingJob",
+    "list_tags": "ListTags",
+}
+
+
+def refusal(code: str, message: str = "", status: int = 400) -> ClientError:
+    return ClientError(
+        {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}, "Call"
+    )
+
+
+class Time:
+    def __init__(self):
+        self.now = START
+
+    def time(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+class Job:
+    def __init__(self, request, made_for, now):
+        self.request, self.made_for, self.created = request, made_for, now
+        self.status, self.visible, self.tagged = "InProgress", False, False
+        self.reason, self.ended = "", None
+
+    def end(self, status, now, reason=""):
+        self.status, self.reason, self.ended, self.visible, self.tagged = status, reason, now, True, True
+
+    def described(self):
+        def when(t):
+            return datetime.fromtimestamp(t, UTC)
+
+        name, resources = self.request["TrainingJobName"], dict(self.request["ResourceConfig"])
+        answer = {
+            "TrainingJobName": name,
+            "TrainingJobArn": f"arn:aws:sagemaker:us-east-1:123456789012:training-job/{name}",
+            "TrainingJobStatus": self.status,
+            "SecondaryStatus": self.status,
+            "ResourceConfig": resources,
+            "StoppingCondition": self.request["StoppingCondition"],
+            "CreationTime": when(self.created),
+        }
+        if self.status == "Completed":
+            resources |= {"SelectedInstanceType": "ml.g5.48xlarge", "SelectedInstanceCount": 4}
+            answer |= {"TrainingStartTime": when(self.created + 60), "BillableTimeInSeconds": 100}
+        if self.ended:
+            answer |= {"TrainingEndTime": when(self.ended)}
+        return answer | ({"FailureReason": self.reason} if self.reason else {})
+
+
+class SageMaker:
+    """Training jobs whose ends, visibility and refusals the test decides; requests are held against the model."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.jobs: dict[str, Job] = {}
+        self.refusals: list[ClientError] = []
+
+    def call(self, method, request, made_for):
+        try:
+            check("sagemaker", OPERATIONS[method], request)
+        except ServiceError as error:
+            raise refusal(error.code, error.message) from error
+        return getattr(self, method)(request, made_for)
+
+    def create_training_job(self, request, made_for):
+        if self.refusals:
+            raise self.refusals.pop(0)
+        if request["TrainingJobName"] in self.jobs:
+            raise refusal("ResourceInUse", "Training job names must be unique")
+        self.jobs[request["TrainingJobName"]] = Job(request, made_for, self.clock.now)
+        return {}
+
+    def describe_training_job(self, request, _):
+        return self.seen(request["TrainingJobName"]).described()
+
+    def stop_training_job(self, request, _):
+        job = self.seen(request["TrainingJobName"])
+        if job.status not in LIVE:
+            raise refusal("ValidationException", f"the training job is in status {job.status}")
+        job.status = "Stopping"
+        return {}
+
+    def list_tags(self, request, _):
+        job = self.jobs[request["ResourceArn"].rpartition("/")[2]]
+        return {"Tags": job.request.get("Tags", []) if job.tagged or self.old(job) else []}
+
+    def old(self, job):
+        """Whether whatever lags has caught up."""
+        return self.clock.now - job.created > LAG
+
+    def seen(self, name):
+        job = self.jobs.get(name)
+        if job is None or not (job.visible or self.old(job)):
+            raise refusal("ValidationException", "Requested resource not found.")
+        return job
+
+    def live(self):
+        return [name for name, job in self.jobs.items() if job.status in LIVE]
+
+
+@pytest.fixture(scope="session")
+def dynamodb():
+    with pytest.MonkeyPatch.context() as patch, mock_aws():
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        yield botocore.session.get_session().create_client("dynamodb")
+
+
+@pytest.fixture
+def make_table(dynamodb):
+    """Make run tables as the kit declares them."""
+    names = []
+
+    def make():
+        keys = {name: {"AttributeName": name, "AttributeType": "S"} for name in ("name", "open", "execution")}
+        names.append(f"runs-{len(names)}")
+        dynamodb.create_table(
+            TableName=names[-1],
+            KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}],
+            AttributeDefinitions=[*keys.values(), {"AttributeName": "updated", "AttributeType": "N"}],
+            GlobalSecondaryIndexes=[
+                {"IndexName": index, "KeySchema": _key(index, sort), "Projection": {"ProjectionType": "ALL"}}
+                for index, sort in (("open", "updated"), ("execution", "name"))
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        return names[-1]
+
+    yield make
+    for name in names:
+        dynamodb.delete_table(TableName=name)
+
+
+@pytest.fixture
+def table(make_table):
+    return make_table()
+
+
+def _key(partition, sort):
+    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
+
+
+@pytest.fixture
+def make_sagemaker():
+    return lambda: SageMaker(Time())
+
+
+@pytest.fixture
+def sagemaker(make_sagemaker):
+    return make_sagemaker()
+
+
+@pytest.fixture
+def training_request():
+    return copy.deepcopy(REQUEST)
+
+
+@pytest.fixture
+def refused():
+    """Make the error of an AWS call: code, message, status."""
+    return refusal

@@ -1,0 +1,232 @@
+"""Each counterexample of the protocol as a schedule, and each rule taken away as a defect that its schedule catches."""
+
+from __future__ import annotations
+
+import pytest
+
+from constructs_lib.runtime.adapters.executions import Executions
+from constructs_lib.runtime.identity import Identity
+from constructs_lib.runtime.run_table import RunTable, Taken
+from constructs_lib.runtime.services.launching import Launching
+from constructs_lib.runtime.services.patience import Patience
+from constructs_lib.runtime.services.sweeping import Sweeping
+
+CREATE = "sagemaker.create_training_job"
+ANSWER = "stepfunctions.send_task_success"
+QUOTA = ("ResourceLimitExceeded", "The account-level service limit is 0 Instances")
+
+
+def settled(world):
+    world.settle()
+    world.check_settled()
+
+
+# --- the schedules
+
+
+def an_abort_before_the_create_stops_the_job_that_comes(world):
+    machine = world.machine()
+    launcher = machine.start().until(CREATE)
+    machine.aborted()
+    world.deliver(world.events.pop()).finish()  # finds no job
+    launcher.until("stepfunctions.describe_execution")
+    world.show()
+    launcher.finish()
+    settled(world)
+
+
+def an_abort_with_a_lost_answer_stops_the_job(world):
+    machine = world.machine()
+    launcher = machine.start().until(CREATE)
+    machine.aborted()
+    world.deliver(world.events.pop()).finish()
+    launcher.step("lost-after").finish()
+    settled(world)
+
+
+def a_row_without_a_job_stays_open_while_a_create_can_arrive(world):
+    machine = world.machine()
+    launcher = machine.start().until(CREATE)
+    machine.aborted()
+    world.deliver(world.events.pop()).finish()
+    launcher.step("late").finish()
+    world.sweep().finish()
+    world.arrive()
+    settled(world)
+
+
+def the_next_step_waits_until_the_stopped_job_is_terminal(world):
+    machine = world.machine(steps=2)
+    machine.start().finish()
+    world.show()
+    machine.limit_fires().finish()
+    for run in list(world.runs):  # the next step's launcher, if there is one already
+        run.finish()
+    world.check()
+    settled(world)
+    assert machine.step == 2
+    assert machine.answers[0].record["end"] == "TimedOut"
+
+
+def an_older_launcher_never_overwrites_the_token_of_a_later_one(world):
+    machine = world.machine()
+    older = machine.start()
+    machine.lose_launcher().finish()
+    older.finish()
+    settled(world)
+    world.end_job(*world.sagemaker.live(), "Completed")
+    settled(world)
+    assert machine.status == "SUCCEEDED"
+
+
+def a_state_entered_again_runs_a_job_of_its_own(world):
+    machine = world.machine()
+    machine.start().finish()
+    world.end_job(*world.sagemaker.live(), "Failed", "AlgorithmError: exit code 1")
+    settled(world)
+    assert machine.status == "FAILED"
+    machine.redriven().finish()
+    settled(world)
+    world.end_job(*world.sagemaker.live(), "Completed")
+    settled(world)
+    assert [answer.record["end"] for answer in machine.answers] == ["AlgorithmError", "Completed"]
+
+
+def a_refusal_is_not_final_while_an_older_create_is_under_way(world):
+    machine = world.machine()
+    launcher = machine.start().until(CREATE)
+    launcher.step("late").finish()
+    (retry,) = world.runs
+    world.sagemaker.refusals = [world.refused(*QUOTA)]
+    retry.finish()
+    world.arrive()
+    settled(world)
+    assert machine.status == "RUNNING"
+
+
+def a_stop_is_later_than_every_try_of_the_launch(world):
+    machine = world.machine()
+    machine.start().step("die-before")
+    (retry,) = world.runs
+    retry.until(CREATE)
+    stop = machine.limit_fires()
+    stop.finish()
+    retry.finish()
+    settled(world)
+    assert machine.answers[0].record["end"] == "TimedOut"
+
+
+def a_try_that_finds_the_row_closed_gives_its_answer(world):
+    machine = world.machine()
+    world.sagemaker.refusals = [world.refused(*QUOTA)]
+    launcher = machine.start().until(ANSWER)
+    stop = machine.limit_fires()
+    launcher.finish()  # answers a dead token and closes the row
+    stop.finish()
+    settled(world)
+    assert machine.answers[0].record["end"] == "QuotaExceeded"
+
+
+SCHEDULES = [
+    an_abort_before_the_create_stops_the_job_that_comes,
+    an_abort_with_a_lost_answer_stops_the_job,
+    a_row_without_a_job_stays_open_while_a_create_can_arrive,
+    the_next_step_waits_until_the_stopped_job_is_terminal,
+    an_older_launcher_never_overwrites_the_token_of_a_later_one,
+    a_state_entered_again_runs_a_job_of_its_own,
+    a_refusal_is_not_final_while_an_older_create_is_under_way,
+    a_stop_is_later_than_every_try_of_the_launch,
+    a_try_that_finds_the_row_closed_gives_its_answer,
+]
+
+
+# --- the defects: one rule of the protocol each
+
+
+def token_after_the_create(patch):
+    def launch(self, launch):
+        self.means.jobs.create(launch.full_request())
+        self.means.table.take(launch)
+        return "launched"
+
+    patch.setattr(Launching, "launch", launch)
+
+
+def tokens_in_any_order(patch):
+    import constructs_lib.runtime.run_table as module  # noqa: PLC0415  its condition is replaced
+
+    patch.setattr(module, "_TAKING", module._TAKING.replace("#try <= :try", "(#try <= :try OR #try > :try)"))
+
+
+def a_sweep_that_looks_only_at_jobs(patch):
+    patch.setattr(Executions, "runs", lambda self, identity: True)
+    patch.setattr(Sweeping, "_stop", lambda self, row, job: None)
+
+
+def rows_closed_early(patch):
+    patch.setattr(Patience, "over", lambda self, row: True)
+
+
+def a_stop_answered_at_once(patch):
+    def stop(self, launch):
+        self.means.table.take(launch)
+        self.means.jobs.stop(launch.name)
+        self.means.executions.answer(launch.token, {"job_name": launch.name, "status": "Stopped", "end": launch.limit})
+        return "stopping"
+
+    patch.setattr(Launching, "stop", stop)
+
+
+def names_without_the_entry(patch):
+    name = Identity.name.fget
+    patch.setattr(
+        Identity, "name", property(lambda own: name(Identity(own.machine, own.execution, own.state, {}, own.step)))
+    )
+
+
+def refusals_final_at_once(patch):
+    take = RunTable.take
+
+    def alone(self, launch):
+        taken = take(self, launch)
+        return taken and Taken(taken.row, alone=launch.limit is None)
+
+    patch.setattr(RunTable, "take", alone)
+
+
+def stops_among_the_tries(patch):
+    patch.setattr("constructs_lib.runtime.launch.STOP_TRIES", 0)
+
+
+def closed_rows_that_give_no_answer(patch):
+    patch.setattr(Launching, "_lost", lambda self, launch: "late")
+
+
+DEFECTS = {
+    token_after_the_create: an_abort_with_a_lost_answer_stops_the_job,
+    tokens_in_any_order: an_older_launcher_never_overwrites_the_token_of_a_later_one,
+    a_sweep_that_looks_only_at_jobs: an_abort_with_a_lost_answer_stops_the_job,
+    rows_closed_early: a_row_without_a_job_stays_open_while_a_create_can_arrive,
+    a_stop_answered_at_once: the_next_step_waits_until_the_stopped_job_is_terminal,
+    names_without_the_entry: a_state_entered_again_runs_a_job_of_its_own,
+    refusals_final_at_once: a_refusal_is_not_final_while_an_older_create_is_under_way,
+    stops_among_the_tries: a_stop_is_later_than_every_try_of_the_launch,
+    closed_rows_that_give_no_answer: a_try_that_finds_the_row_closed_gives_its_answer,
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: schedule.__name__)
+def test_the_protocol_holds_when(schedule, world):
+    schedule(world)
+
+
+@pytest.mark.parametrize(("defect", "schedule"), DEFECTS.items(), ids=[defect.__name__ for defect in DEFECTS])
+def test_a_launcher_is_caught_with(defect, schedule, world, monkeypatch):
+    defect(monkeypatch)
+    with pytest.raises(AssertionError):
+        schedule(world)
+
+
+def test_every_schedule_has_a_defect_that_it_catches_or_is_about_cost():
+    prompt = {an_abort_before_the_create_stops_the_job_that_comes}  # its rule only saves idle time
+    assert set(SCHEDULES) - set(DEFECTS.values()) == prompt

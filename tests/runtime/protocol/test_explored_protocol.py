@@ -1,0 +1,421 @@
+"""The launch protocol as a small model, explored exhaustively: every interleaving of launchers, faults and sweeps.
+
+One execution walks steps 1 and 2 of a strategy. Labels that begin with ``!`` are faults and choices of the world; that
+every state can still reach a goal is judged without them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+LIVE = ("running", "stopping")
+STOP_ORDER = 100  # a stop is later than every try of the launch
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The rules; each can be switched off."""
+
+    token_before: bool = True  # the row is written before the create call
+    token_ordered: bool = True  # a row never goes back to an earlier try
+    stop_is_last: bool = True  # a stop is a later try than every launch
+    stored_answer: bool = True  # a later try that finds the row closed answers with its record
+    check_after: bool = True  # after the create the launcher stops the job of an execution that ended
+    sweep_executions: bool = True  # the sweep stops jobs whose execution ended or whose limit fired
+    close_late: bool = True  # a row without a job is closed only when no create can still arrive
+    refuse_late: bool = True  # a refusal is final at once only if no other create of the name can be under way
+    retry_same: bool = True  # an unclear create repeats the same step
+    confirm_stop: bool = True  # after a limit the machine waits for a terminal status
+    entry_in_name: bool = True  # each entry of the state has jobs of its own
+    owner_checked: bool = True  # a job or row of another entry is refused, never adopted
+
+
+@dataclass(frozen=True)
+class World:
+    faults: int = 2
+    again: bool = False
+    events: bool = True
+
+
+class Run(NamedTuple):
+    pc: str
+    name: tuple
+    order: int
+    token: int
+    alone: bool = False
+
+
+class Row(NamedTuple):
+    name: tuple
+    entry: int
+    order: int
+    token: int
+    open: bool = True
+    creating: bool = False
+    limit: bool = False
+    result: str = ""  # of a closed row, or of a refusal that waits to be final
+
+
+class Job(NamedTuple):
+    name: tuple
+    status: str
+    visible: bool
+    entry: int
+
+
+class State(NamedTuple):
+    phase: str = "start"  # start launch stop ended
+    entry: int = 0
+    step: int = 1
+    token: int = 0
+    tries: int = 0
+    runs: tuple = ()
+    net: tuple = ()  # creates under way: (name, entry, token of the run that listens, or 0)
+    rows: tuple = ()
+    jobs: tuple = ()
+    events: tuple = ()
+    faults: int = 0
+    broken: str = ""
+
+
+def at(rows, name):
+    return next((i for i, row in enumerate(rows) if row.name == name), None)
+
+
+def put(items, i, item):
+    return items[:i] + (item,) + items[i + 1 :]
+
+
+def drop(items, i):
+    return items[:i] + items[i + 1 :]
+
+
+class Model:
+    def __init__(self, rules=None, world=None):
+        self.p, self.w = rules or Protocol(), world or World()
+
+    # --- Step Functions
+    def name(self, s):
+        return (s.entry if self.p.entry_in_name else 0, s.step)
+
+    def enter(self, s, phase, tries=0):
+        order = tries + (STOP_ORDER if phase == "stop" and self.p.stop_is_last else 0)
+        first = "put" if phase == "stop" or self.p.token_before else "create"
+        run = Run(first if phase == "launch" else "put-stop", self.name(s), order, s.token + 1)
+        return s._replace(phase=phase, token=s.token + 1, tries=tries, runs=(*s.runs, run))
+
+    def end(self, s):
+        return s._replace(phase="ended", events=s.events + (("execution",) if self.w.events else ()))
+
+    def walk(self, s):
+        return self.enter(s._replace(step=2), "launch") if s.step == 1 else self.end(s)
+
+    def failed(self, s, token):
+        if s.phase not in ("launch", "stop") or token != s.token:
+            return s
+        return self.enter(s, s.phase, s.tries + 1) if self.p.retry_same else self.end(s)
+
+    def answer(self, s, token, result, entry):
+        if s.phase not in ("launch", "stop") or token != s.token:
+            return s  # a dead token: swallowed
+        if entry != s.entry:
+            return s._replace(broken="J4 an older job's result is taken for this run")
+        return self.walk(s) if result in ("capacity", "limit") else self.end(s)
+
+    # --- the run table
+    def take(self, s, run):
+        """Return (state, old row or None, whether the write won)."""
+        i, stop = at(s.rows, run.name), run.pc == "put-stop"
+        if i is None:
+            return (
+                s._replace(rows=(*s.rows, Row(run.name, s.entry, run.order, run.token, True, not stop, stop))),
+                None,
+                True,
+            )
+        old = s.rows[i]
+        if not old.open or (self.p.token_ordered and old.order > run.order):
+            return s, old, False
+        new = old._replace(order=run.order, token=run.token, result="")
+        new = new._replace(limit=True) if stop else new._replace(creating=True)
+        return s._replace(rows=put(s.rows, i, new)), old, True
+
+    def close(self, s, name, token, result):
+        i = at(s.rows, name)
+        if i is None or not s.rows[i].open or s.rows[i].token != token:
+            return s
+        return s._replace(rows=put(s.rows, i, s.rows[i]._replace(open=False, result=result)))
+
+    def settle(self, s, i, result):
+        row = s.rows[i]
+        return self.close(self.answer(s, row.token, result, row.entry), row.name, row.token, result)
+
+    # --- SageMaker
+    def stop(self, s, i):
+        return (
+            s._replace(jobs=put(s.jobs, i, s.jobs[i]._replace(status="stopping")))
+            if s.jobs[i].status == "running"
+            else s
+        )
+
+    def seen(self, s, name):
+        i = at(s.jobs, name)
+        return i if i is not None and s.jobs[i].visible else None
+
+    # --- one run of the launcher
+    def advance(self, s, i):
+        run, rest = s.runs[i], s._replace(runs=drop(s.runs, i))
+
+        def go(pc, t=s, **kw):
+            return t._replace(runs=put(t.runs, i, run._replace(pc=pc, **kw)))
+
+        if run.pc in ("put", "put-stop"):
+            yield from self.advance_put(s, i, run, rest, go)
+        elif run.pc == "look":
+            yield "looks first", go("check" if self.seen(s, run.name) is not None else "create")
+        elif run.pc == "create":
+            yield "calls the create", go("wait", s._replace(net=(*s.net, (run.name, s.entry, run.token))))
+        elif run.pc == "store":
+            yield "stores its row", self.take(go("check"), run._replace(pc="put"))[0]
+        elif run.pc == "check":
+            j = at(s.jobs, run.name)
+            if self.p.owner_checked and j is not None and s.jobs[j].entry != s.entry and run.token == s.token:
+                yield "sees another entry's job, refuses", self.settle(rest, at(s.rows, run.name), "refused")
+            elif self.p.check_after and s.phase == "ended" and j is not None:
+                yield "sees that the execution ended, stops the job", self.stop(rest, j)
+            else:
+                yield "returns", rest
+        elif run.pc == "stop":
+            j = self.seen(s, run.name)
+            t = rest if j is None else self.stop(rest, j)
+            yield "stops the job", t if self.p.confirm_stop else self.answer(t, run.token, "limit", s.entry)
+        elif run.pc == "refused":
+            k = at(s.rows, run.name)
+            if run.alone or not self.p.refuse_late:
+                yield (
+                    "answers the refusal",
+                    self.close(
+                        self.answer(rest, run.token, "refused", run_entry(s, k)), run.name, run.token, "refused"
+                    ),
+                )
+            elif k is not None and s.rows[k].open and s.rows[k].token == run.token:
+                yield "notes the refusal", rest._replace(rows=put(s.rows, k, s.rows[k]._replace(result="refused")))
+            else:
+                yield "is overtaken, returns", rest
+        elif run.pc == "throttled":
+            k = at(s.rows, run.name)
+            t = rest
+            if run.alone and k is not None and s.rows[k].open and s.rows[k].token == run.token:
+                t = rest._replace(rows=put(s.rows, k, s.rows[k]._replace(creating=False)))
+            yield "was throttled, raises", self.failed(t, run.token)
+        elif run.pc == "unclear":
+            yield "raises", self.failed(rest, run.token)
+
+    def advance_put(self, s, i, run, rest, go):
+        t, old, won = self.take(s, run)
+        if won:
+            alone = old is None or not old.creating
+            if run.pc == "put":
+                yield "writes its row", go("create" if alone else "look", t, alone=alone)
+            elif alone:
+                closed = self.answer(t._replace(runs=drop(t.runs, i)), run.token, "limit", s.entry)
+                yield "finds nothing to stop", self.close(closed, run.name, run.token, "limit")
+            else:
+                yield "writes its row", go("stop", t)
+        elif old.open or old.order > run.order:
+            yield "is late, exits quietly", rest
+        elif self.p.owner_checked and old.entry != s.entry:
+            yield "sees another entry's row, refuses", self.answer(rest, run.token, "refused", s.entry)
+        elif self.p.stored_answer:
+            yield "answers with the closed row's record", self.answer(rest, run.token, old.result, old.entry)
+        else:
+            yield "finds the row closed, exits", rest
+
+    # --- everything that can happen
+    def steps(self, s):
+        more, f = s.faults < self.w.faults, s._replace(faults=s.faults + 1)
+        if s.phase == "start":
+            yield "execution starts", self.enter(s, "launch")
+        if s.phase in ("launch", "stop") and more:
+            yield "!the user aborts the execution", self.end(f)
+        if s.phase == "launch" and more:
+            yield "!the limit fires", self.enter(f, "stop")
+        quiet = not s.runs and not s.net and all(job.status not in LIVE for job in s.jobs)
+        if s.phase == "ended" and self.w.again and s.entry == 0 and more and quiet:
+            yield "!the state is entered again", self.enter(f._replace(entry=1, step=1), "launch")
+        for i, run in enumerate(s.runs):
+            for label, t in self.advance(s, i):
+                yield f"launcher {run.token} {label}", t
+            if more and run.pc != "wait":
+                yield (
+                    f"!launcher {run.token} dies at {run.pc}",
+                    self.failed(f._replace(runs=drop(s.runs, i)), run.token),
+                )
+                if run.token == s.token and self.p.retry_same and len(s.runs) < 2:
+                    yield f"!Step Functions loses launcher {run.token} and invokes again", self.failed(f, run.token)
+        yield from self.network(s, f, more)
+        yield from self.jobs(s)
+        yield from self.delivered(s, f, more)
+        for i, row in enumerate(s.rows):
+            if row.open:
+                yield from self.sweep(s, i, row)
+
+    def network(self, s, f, more):
+        for k, (name, entry, token) in enumerate(s.net):
+            t = s._replace(net=drop(s.net, k))
+            i = next((j for j, run in enumerate(s.runs) if run.token == token and run.pc == "wait"), None)
+            new = at(s.jobs, name) is None
+            done = t._replace(jobs=(*t.jobs, Job(name, "running", False, entry))) if new else t
+            if i is None:
+                yield "a create arrives, nobody listens", done
+                if more:
+                    yield "!a create is refused, nobody listens", t._replace(faults=s.faults + 1)
+                continue
+
+            def pc(t, to, i=i):
+                return t._replace(runs=put(t.runs, i, t.runs[i]._replace(pc=to)))
+
+            yield (
+                "the job is created" if new else "the job exists",
+                pc(done, "check" if self.p.token_before else "store"),
+            )
+            if more:
+                n = s.faults + 1
+                yield "!the create's answer is lost", pc(done._replace(faults=n), "unclear")
+                yield (
+                    "!the create times out, still under way",
+                    pc(f._replace(net=put(s.net, k, (name, entry, 0))), "unclear"),
+                )
+                yield "!the create never arrives", pc(t._replace(faults=n), "unclear")
+                if new:
+                    yield "!the create is refused", pc(t._replace(faults=n), "refused")
+                    yield "!the create is throttled", pc(t._replace(faults=n), "throttled")
+
+    def jobs(self, s):
+        for i, job in enumerate(s.jobs):
+            if not job.visible:
+                yield "the job becomes visible", s._replace(jobs=put(s.jobs, i, job._replace(visible=True)))
+            ends = {"running": ("!ok", "!capacity"), "stopping": ("stopped",)}.get(job.status, ())
+            for status in ends:
+                event = (job.name,) if self.w.events else ()
+                over = job._replace(status=status.strip("!"), visible=True)
+                label = f"{'!' if status[0] == '!' else ''}the job ends: {over.status}"
+                yield label, s._replace(jobs=put(s.jobs, i, over), events=s.events + event)
+
+    def result(self, s, i, row):
+        status = s.jobs[i].status
+        return ("limit" if row.limit else "stopped") if status == "stopped" else status
+
+    def delivered(self, s, f, more):
+        for k, event in enumerate(s.events):
+            t = s._replace(events=drop(s.events, k))
+            if event == "execution":
+                for i, row in enumerate(s.rows):
+                    j = self.seen(s, row.name)
+                    if s.phase == "ended" and row.open and j is not None:
+                        t = self.stop(t, j)
+                yield "the execution's event is handled", t
+            else:
+                i, j = at(s.rows, event), self.seen(s, event)
+                done = t
+                if i is not None and s.rows[i].open and j is not None and s.jobs[j].status not in LIVE:
+                    done = self.settle(t, i, self.result(s, j, s.rows[i]))
+                yield "the job's event is handled", done
+                if more and done is not t:
+                    yield (
+                        "!the job's event is handled and comes again",
+                        done._replace(events=s.events, faults=s.faults + 1),
+                    )
+            if more:
+                yield "!an event is lost", t._replace(faults=s.faults + 1)
+
+    def sweep(self, s, i, row):
+        j = self.seen(s, row.name)
+        dead = s.phase == "ended" or row.entry != s.entry
+        if j is not None:
+            if s.jobs[j].status not in LIVE:
+                yield "sweep: the job is over", self.settle(s, i, self.result(s, j, row))
+            elif s.jobs[j].status == "running" and self.p.sweep_executions and (dead or row.limit):
+                yield "sweep: stops the job", self.stop(s, j)
+            return
+        under_way = any(run.name == row.name and not run.pc.startswith("put") for run in s.runs)
+        under_way = under_way or any(n[0] == row.name for n in s.net) or at(s.jobs, row.name) is not None
+        if under_way and self.p.close_late:
+            return
+        if row.result or row.limit:
+            yield "sweep: no job came, the decided end stands", self.settle(s, i, row.result or "limit")
+        elif dead:
+            yield "sweep: no job came, the execution ended", self.close(s, row.name, row.token, "stopped")
+        elif row.token == s.token:
+            yield "sweep: no job came, fails the task", self.failed(s, row.token)
+
+    # --- what must hold
+    def broken(self, s):
+        if s.broken:
+            return s.broken
+        return "J1 two jobs of one launch at once" if sum(job.status in LIVE for job in s.jobs) > 1 else ""
+
+    def goal(self, s):
+        if s.phase == "ended":
+            quiet = not s.runs and not s.net and not any(job.status in LIVE for job in s.jobs)
+            return quiet and not any(row.open for row in s.rows)
+        i, j = at(s.rows, self.name(s)), at(s.jobs, self.name(s))
+        if s.phase != "launch" or i is None or j is None or s.runs:
+            return False
+        return s.jobs[j].status == "running" and s.rows[i].open and s.rows[i].token == s.token
+
+
+def run_entry(s, k):
+    return s.entry if k is None else s.rows[k].entry
+
+
+def explore(model, limit=1_500_000):
+    """Return (states, shortest trace to what is broken or stuck, or None)."""
+    start = State()
+    parent, back = {start: None}, {start: []}
+    todo = deque([start])
+
+    def trace(s, last):
+        labels = [last]
+        while parent[s] is not None:
+            s, label = parent[s]
+            labels.append(label)
+        return labels[::-1]
+
+    while todo:
+        s = todo.popleft()
+        if broken := model.broken(s):
+            return len(parent), trace(s, broken)
+        for label, t in model.steps(s):
+            if t not in parent:
+                assert len(parent) < limit, "the model is too large to be explored"
+                parent[t], back[t] = (s, label), []
+                todo.append(t)
+            if label[0] != "!":
+                back[t].append(s)
+    reached = [s for s in parent if model.goal(s)]
+    can_end = set(reached)
+    while reached:
+        for s in back[reached.pop()]:
+            if s not in can_end:
+                can_end.add(s)
+                reached.append(s)
+    stuck = next((s for s in parent if s not in can_end), None)
+    return len(parent), trace(stuck, "stuck for ever") if stuck is not None else None
+
+
+if __name__ == "__main__":
+    import time
+
+    for w in (World(), World(events=False), World(again=True), World(faults=3)):
+        t = time.time()
+        n, tr = explore(Model(world=w))
+        print(w, n, time.time() - t, *(tr or ()), sep="\n   ")
+    for fl in fields(Protocol):
+        for w in (World(), World(again=True), World(faults=3)):
+            n, tr = explore(Model(replace(Protocol(), **{fl.name: False}), w))
+            if tr or w.faults == 3:
+                print(fl.name, w, n, *(tr or ()), sep="\n   ")
+            if tr:
+                break
