@@ -169,6 +169,7 @@ class Machines(StepFunctionsParserBackend):  # type: ignore[misc]
 
 
 backends = BackendDict(Machines, "stepfunctions")
+replaces("moto.stepfunctions:stepfunctions_backends", None)(backends)
 replaces(_MODELS + "stepfunctions_backends", None)(backends)
 replaces(ENGINE + "models:stepfunctions_parser_backends", None)(backends)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from moto.stepfunctions.parser.api import HistoryEventType
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEventException
+from moto.stepfunctions.parser.asl.eval.variable_store import VariableStore
 
 from . import engine
 from .executions import MapChild
@@ -29,6 +30,7 @@ needs(
     _ITERATION + "inline_iteration_component:InlineIterationComponentEvalInput.__init__",
     "self state_name max_concurrency input_items parameters item_selector",
 )
+needs(ENGINE + "asl.eval.variable_store:VariableStore.__init__", "self")
 needs(_ITERATION + "itemprocessor.map_run_record:MapRunRecord.describe", "self")
 
 
@@ -41,10 +43,13 @@ class _Items:
         moto's iteration component, the state's environment and the evaluated fields of the state.
     items
         What to iterate over.
+    distributed
+        Whether items are executions of their own, which do not see the variables of the Map's execution.
     """
 
-    def __init__(self, component: Any, env: Any, about: Any, items: list[Any]) -> None:
+    def __init__(self, component: Any, env: Any, about: Any, items: list[Any], *, distributed: bool) -> None:
         self.component, self.env, self.about, self.items = component, env, about, items
+        self._distributed = distributed
         self._visible = engine.reading("states.map-item-inside") == "visible"
 
     def run_all(self, threads: int, run: Callable[[Any, int], Any]) -> None:
@@ -106,12 +111,14 @@ class _Items:
             frame.stack.clear()
         if not self._visible:
             data.pop("Map")
+        if self._distributed:
+            frame.variable_store = VariableStore()
 
 
 @replaces(_ITERATION + "inline_iteration_component:InlineIterationComponent._eval_body", "self env")
 def _inline(self: Any, env: Any) -> None:
     about = env.stack.pop()
-    items = _Items(self, env, about, about.input_items)
+    items = _Items(self, env, about, about.input_items, distributed=False)
 
     def run(frame: Any, index: int) -> Any:
         name = {"name": about.state_name, "index": index}
@@ -129,7 +136,7 @@ def _inline(self: Any, env: Any) -> None:
 
 @replaces(_ITERATION + "distributed_iteration_component:DistributedIterationComponent._map_run", "self env eval_input")
 def _distributed(self: Any, env: Any, eval_input: Any) -> None:
-    items = _Items(self, env, eval_input, env.stack.pop())
+    items = _Items(self, env, eval_input, env.stack.pop(), distributed=True)
     record = eval_input.map_run_record
     record.start_date = engine.now()
     env.progress.refusal = "it ended in a Distributed Map, whose Map Run the sandbox cannot redrive"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["branch_failure", "open_branch", "parse", "run_all", "run_branch"]
 
+LOG = logging.getLogger(__name__)
 _COMPONENT = ENGINE + "asl.component."
 _STATE = _COMPONENT + "state.state:CommonStateField."
 _PARSE = ENGINE + "asl.parse.asl_parser:AmazonStateLanguageParser.parse"
@@ -68,22 +70,26 @@ def _floats(value: Any) -> Any:
 @replaces(_COMPONENT + "program.program:Program.eval", "self env")
 def _program(self: Any, env: Any) -> None:
     """Run a program to its end on this thread; an interruption ends it quietly."""
-    progress = env.progress
-    env.next_state_name = self.start_at.start_at_name
-    if progress.resuming:
-        env.next_state_name = progress.state
-        env.states.reset(input_value=progress.input)
-        for name, value in progress.variables.items():
-            env.variable_store.set(variable_identifier=name, variable_value=value)
-        env.variable_store.reset_tracing()
     try:
-        _states(self, env, progress)
+        _begin(self, env)
+        _states(self, env, env.progress)
     except Interrupted:
         return
     except FailureEventException as failure:
         env.set_error(error=failure.get_execution_failed_event_details())
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong in a state is the execution's States.Runtime
+    except Exception as error:
+        LOG.warning("a state machine fails with %s", RUNTIME, exc_info=error)
         env.set_error(error={"error": RUNTIME, "cause": f"{type(error).__name__}({error})"})
+
+
+def _begin(program: Any, env: Any) -> None:
+    progress = env.progress
+    env.next_state_name = progress.state if progress.resuming else program.start_at.start_at_name
+    if progress.resuming:
+        env.states.reset(input_value=progress.input)
+        for name, value in progress.variables.items():
+            env.variable_store.set(variable_identifier=name, variable_value=value)
+        env.variable_store.reset_tracing()
 
 
 def _states(program: Any, env: Any, progress: Progress) -> None:
@@ -164,18 +170,27 @@ def run_all(works: list[Callable[[], bool]], name: str) -> None:
     """Run all on threads of their own until all ended or one returned False."""
     over = threading.Event()
     left = [len(works)]
+    broken: list[Exception] = []
     lock = threading.Lock()
 
     def run(work: Callable[[], bool]) -> None:
-        fine = work()
+        fine = True
+        try:
+            fine = work()
+        except Interrupted:
+            LOG.debug("%s was interrupted", name)
+        except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
+            broken.append(error)
         with lock:
             left[0] -= 1
-            if not fine or left[0] == 0:
+            if not fine or broken or left[0] == 0:
                 over.set()
 
     for work in works:
         engine.spawn(functools.partial(run, work), name)
     over.wait()
+    if broken:
+        raise broken[0]
 
 
 @replaces(_COMPONENT + "state.exec.state_parallel.branches_decl:BranchesDecl._eval_body", "self env")

@@ -16,6 +16,7 @@ from moto.stepfunctions.parser.asl.component.common.retry.max_attempts_decl impo
 from moto.stepfunctions.parser.asl.component.common.retry.retrier_outcome import RetrierOutcome
 from moto.stepfunctions.parser.asl.component.common.timeouts.timeout import EvalTimeoutError
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.timestamp import Timestamp
+from moto.stepfunctions.parser.asl.eval.environment import Environment
 
 from . import engine
 from .patching import ENGINE, needs, replaces, wraps
@@ -146,6 +147,21 @@ def _environment(plain: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     self.deadline = None
     self.execution = self.progress = None
     self.assignments = {}
+
+
+def _unless_over(there: Any) -> Any:
+    """Return a property of moto's environment that cannot be set once the environment is over."""
+
+    def change(self: Any, value: str) -> None:
+        if self._program_state is not None and not self.is_running():
+            raise Interrupted
+        there.fset(self, value)
+
+    return property(there.fget, change)
+
+
+replaces(_ENVIRONMENT + "next_state_name", None)(_unless_over(Environment.next_state_name))
+replaces(_ENVIRONMENT + "next_field_name", None)(_unless_over(Environment.next_field_name))
 
 
 @wraps(_ENVIRONMENT + "as_inner_frame_of", "cls env variable_store event_history_frame_cache")

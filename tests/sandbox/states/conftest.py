@@ -65,7 +65,7 @@ def end(sfn: Any, eventually: Callable[..., Any]) -> Callable[..., dict[str, Any
 @pytest.fixture
 def run(start: Callable[..., str], end: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """Run some states to their end and return the description."""
-    return lambda states, given=None, **top: end(start(states, given, **top))
+    return lambda states, given=None, seconds=20.0, **top: end(start(states, given, **top), seconds)
 
 
 @pytest.fixture

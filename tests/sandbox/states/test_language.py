@@ -31,7 +31,7 @@ class TestJsonata:
             {
                 "A": {
                     "Type": "Pass",
-                    "Assign": {"total": "{% $sum($states.input.prices) %}", "null": None},
+                    "Assign": {"total": "{% $sum($states.input.prices) %}", "nil": None},
                     "Output": {
                         "name": "{% $states.context.Execution.Name %}",
                         "quote": '{% $states.input.text & "\\"" %}',
@@ -40,7 +40,7 @@ class TestJsonata:
                 },
                 "B": {
                     "Type": "Pass",
-                    "Output": "{% $merge([$states.input, {'total': $total, 'null': $null, 'exists': $exists($null)}]) %}",
+                    "Output": "{% $merge([$states.input, {'total': $total, 'nil': $nil, 'there': $exists($nil)}]) %}",
                     "End": True,
                 },
             },
@@ -51,8 +51,8 @@ class TestJsonata:
             "name": found["name"],
             "quote": 'a "b"\nc\\"',
             "total": 3.5,
-            "null": None,
-            "exists": True,
+            "nil": None,
+            "there": True,
         }
 
     def test_a_choice_takes_the_first_condition_that_holds(self, run: Any) -> None:
@@ -62,7 +62,11 @@ class TestJsonata:
                     "Type": "Choice",
                     "Choices": [
                         {"Condition": "{% $states.input.n > 10 %}", "Next": "Big"},
-                        {"Condition": "{% $states.input.n > 1 %}", "Assign": {"n": "{% $states.input.n %}"}, "Next": "Some"},
+                        {
+                            "Condition": "{% $states.input.n > 1 %}",
+                            "Assign": {"n": "{% $states.input.n %}"},
+                            "Next": "Some",
+                        },
                     ],
                     "Default": "None",
                 },

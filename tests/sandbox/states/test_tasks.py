@@ -81,7 +81,9 @@ class TestSdk:
         assert run(_task(SDK + "sagemaker:listTrainingJobs", {}))["error"] == "SageMaker.SdkClientException"
 
     def test_throttling_can_be_retried_by_name(self, sandbox: Sandbox, run: Any) -> None:
-        sandbox.faults.add("sagemaker", "ListTrainingJobs", error=("ThrottlingException", "Rate exceeded", 400), times=2)
+        sandbox.faults.add(
+            "sagemaker", "ListTrainingJobs", error=("ThrottlingException", "Rate exceeded", 400), times=2
+        )
         retry = [{"ErrorEquals": ["SageMaker.SageMakerException"], "IntervalSeconds": 1}]
         found = run(_task(SDK + "sagemaker:listTrainingJobs", {}, Retry=retry))
         assert found["output"] == {"TrainingJobSummaries": []}
@@ -104,7 +106,7 @@ class TestLambda:
     @pytest.mark.parametrize(
         ("code", "error"),
         [
-            ("class QuotaExceeded(Exception): pass\ndef handler(event, context): raise QuotaExceeded('no')", "QuotaExceeded"),
+            ("class Quota(Exception): pass\ndef handler(event, context): raise Quota('no')", "Quota"),
             ("import time\ndef handler(event, context): time.sleep(100)", "Sandbox.Timedout"),
             ("import os\ndef handler(event, context): os._exit(3)", "Runtime.ExitError"),
         ],

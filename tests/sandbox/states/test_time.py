@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -62,7 +61,13 @@ def test_a_timestamp_that_is_none_fails_the_execution_with_states_runtime(run: A
 def test_retries_wait_in_virtual_time_with_backoff_and_a_longest_delay(
     slow: Any, start: Any, end: Any, reaches: Any, events_of: Any, sfn: Any
 ) -> None:
-    retry = {"ErrorEquals": ["Lost"], "IntervalSeconds": 100, "BackoffRate": 3, "MaxDelaySeconds": 250, "MaxAttempts": 3}
+    retry = {
+        "ErrorEquals": ["Lost"],
+        "IntervalSeconds": 100,
+        "BackoffRate": 3,
+        "MaxDelaySeconds": 250,
+        "MaxAttempts": 3,
+    }
     branch = {"StartAt": "Lose", "States": {"Lose": LOSE}}
     arn = start({"P": {"Type": "Parallel", "Branches": [branch], "Retry": [retry], "End": True}})
     for tries, delay in enumerate((100, 250, 250), start=1):  # 100, 300 and 900 without the longest delay

@@ -47,7 +47,9 @@ def _refusal(call: Callable[..., Any], **request: Any) -> tuple[str, str]:
     return error["Code"], error["Message"]
 
 
-def test_an_output_sent_with_the_token_is_the_tasks_result(sfn: Any, queue: str, token: Any, start: Any, end: Any) -> None:
+def test_an_output_sent_with_the_token_is_the_tasks_result(
+    sfn: Any, queue: str, token: Any, start: Any, end: Any
+) -> None:
     arn = start(_waiting(queue))
     sfn.send_task_success(taskToken=token(), output='{"job": "done"}')
     assert end(arn)["output"] == {"job": "done"}
@@ -109,7 +111,9 @@ def test_heartbeats_keep_a_task_alive_and_their_absence_ends_it(
     assert _refusal(sfn.send_task_heartbeat, taskToken=mine)[0] == "TaskTimedOut"
 
 
-def test_heartbeats_do_not_extend_the_time_limit(slow: Any, sfn: Any, queue: str, token: Any, start: Any, end: Any) -> None:
+def test_heartbeats_do_not_extend_the_time_limit(
+    slow: Any, sfn: Any, queue: str, token: Any, start: Any, end: Any
+) -> None:
     arn = start(_waiting(queue, HeartbeatSeconds=300, TimeoutSeconds=600))
     mine = token()
     slow.jump(290)
@@ -205,7 +209,9 @@ def test_a_function_that_fails_fails_the_task_though_it_could_have_answered(
     function = make_function("class Refused(Exception): pass\ndef handler(event, context): raise Refused('quota')")
     parameters = {"FunctionName": function, "Payload": {"token.$": "$$.Task.Token"}}
     resource = "arn:aws:states:::lambda:invoke.waitForTaskToken"
-    assert run({"T": {"Type": "Task", "Resource": resource, "Parameters": parameters, "End": True}})["error"] == "Refused"
+    assert (
+        run({"T": {"Type": "Task", "Resource": resource, "Parameters": parameters, "End": True}})["error"] == "Refused"
+    )
 
 
 def test_a_function_may_answer_before_it_returns(make_function: Any, run: Any) -> None:
