@@ -256,7 +256,7 @@ def test_the_comparison_with_botocore_would_find_a_check_that_is_missing(monkeyp
 
 def test_a_thousand_requests_are_checked_within_a_second():
     check("sagemaker", "CreateTrainingJob", REQUEST)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(1000):
         check("sagemaker", "CreateTrainingJob", REQUEST)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
