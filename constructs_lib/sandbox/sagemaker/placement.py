@@ -50,8 +50,8 @@ class Ticket:
     patience
         Seconds that the ticket may wait in all; None: it is evaluated once.
     placed, gave_up, evicted
-        Called with what the ticket got; when it gave up (True if its plans are over); when its plan's segment ends
-        under it. Each also receives the moment.
+        Called with what the ticket got; when it gave up (True if its plans are over); with what it lost because the
+        segment of its plan ends. Each also receives the moment.
     """
 
     owner: str
@@ -61,7 +61,7 @@ class Ticket:
     patience: float | None
     placed: Callable[[Holding, float], None]
     gave_up: Callable[[bool, float], None]
-    evicted: Callable[[float], None]
+    evicted: Callable[[Holding, float], None]
     turn: int | None = None  # its place in the queue, which it keeps when it comes back
     waited: float = 0
     counting_since: float | None = None
@@ -104,9 +104,7 @@ class Placement:
                         self.agenda.at(at, self._new_level(name, level.free, zone))
         for plan in self.plans:
             for segment in plan.segments:
-                self.agenda.at(segment.start, lambda t, arn=plan.arn: self._offer({arn}, t))  # type: ignore[misc]
-                self.agenda.at(segment.cut, lambda t, p=plan, s=segment: self._cut(p, s, t))  # type: ignore[misc]
-                self.agenda.at(segment.end, lambda t, arn=plan.arn: self._offer({arn}, t))  # type: ignore[misc]
+                self._follow_segment(plan, segment)
 
     def set_free(self, instance_type: str, free: float, zone: str | None, now: float) -> None:
         """Begin a new level and offer it."""
@@ -142,6 +140,11 @@ class Placement:
         """Return how many instances of a type are held for one usage, from plans and On-Demand."""
         held = (h for h in self._held if h.entry.instance_type == instance_type and h.ticket.usage == usage)
         return sum(holding.entry.count for holding in held)
+
+    def _follow_segment(self, plan: Plan, segment: Segment) -> None:
+        self.agenda.at(segment.start, lambda t: self._offer({plan.arn}, t))
+        self.agenda.at(segment.cut, lambda t: self._cut(plan, segment, t))
+        self.agenda.at(segment.end, lambda t: self._offer({plan.arn}, t))  # from here on, waiting no longer counts
 
     def _new_level(self, instance_type: str, free: float, zone: str | None) -> Callable[[float], None]:
         return lambda t: self.set_free(instance_type, free, zone, t)
@@ -180,7 +183,7 @@ class Placement:
         """End a segment's use: who runs there loses its instances; who waits for a plan that is over gives up."""
         for holding in [h for h in self._held if h.segment is segment]:
             self._take_back(holding)
-            holding.ticket.evicted(now)
+            holding.ticket.evicted(holding, now)
         for ticket in [t for t in self._waiting if plan.arn in t.sources()]:
             if self._is_hopeless(ticket, now):
                 self.withdraw(ticket, now)

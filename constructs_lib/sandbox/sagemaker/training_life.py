@@ -63,7 +63,7 @@ class TrainingLife:
             patience=self._patience(job),
             placed=lambda holding, t: self._start(job, holding, t),
             gave_up=lambda over, t: self._give_up(job, over, t),
-            evicted=lambda t: self._lose_instances(job, t),
+            evicted=lambda holding, t: self._lose_instances(job, holding, t),
         )
         self._placement.submit(job.ticket, now)
         if job.status == "InProgress" and job.selected is None:
@@ -85,13 +85,12 @@ class TrainingLife:
 
     def _start(self, job: TrainingJob, holding: Holding, now: float) -> None:
         job.holding, job.selected = holding, holding.entry
-        if job.demand.has_volume_key and has_local_storage(holding.entry.instance_type):
-            words = (
-                f"ClientError: VolumeKmsKeyId can't be used with {holding.entry.instance_type}: it has local storage."
-            )
-            self._end(job, "Failed", "Failed", now, words)
-            return
-        self._phase(job, "Starting", job.times.start, self._download, now)
+        refused = job.demand.has_volume_key and has_local_storage(holding.entry.instance_type)
+        self._phase(job, "Starting", job.times.start, self._refuse_key if refused else self._download, now)
+
+    def _refuse_key(self, job: TrainingJob, now: float) -> None:
+        words = "ClientError: VolumeKmsKeyId can't be used with an instance type that has local storage."
+        self._end(job, "Failed", "Failed", now, words)
 
     def _download(self, job: TrainingJob, now: float) -> None:
         job.started = now if job.started is None else job.started
@@ -137,7 +136,7 @@ class TrainingLife:
         word = reading(self._context.faults, "sagemaker.capacity-failure-reason")
         self._end(job, "Failed", "Failed", now, f"{word}: {_PLAN_OVER if plan_is_over else _NO_CAPACITY}")
 
-    def _lose_instances(self, job: TrainingJob, now: float) -> None:
+    def _lose_instances(self, job: TrainingJob, lost: Holding, now: float) -> None:
         """Go back to waiting because the plan's segment ends; what no checkpoint keeps is lost."""
         job.cancel_tasks()
         job.pause(now)
@@ -148,10 +147,8 @@ class TrainingLife:
         if job.training_since is not None and "CheckpointConfig" in job.request:
             job.trained = min(job.times.runtime, job.trained + now - job.training_since)
         job.training_since = None
-        if job.ticket is None or job.selected is None:
-            return
-        job.ticket.entries = (job.selected,)
-        self._placement.submit(job.ticket, now)
+        lost.ticket.entries = (lost.entry,)
+        self._placement.submit(lost.ticket, now)
         if job.holding is None and job.status == "InProgress":
             self._move(job, "InProgress", "Pending", "Waiting for the next reserved capacity of the plan", now)
 

@@ -26,8 +26,9 @@ def test_a_volume_key_fails_the_job_only_if_the_winner_has_local_storage(world):
     one.create("good", preferences=[(EBS, 1), (P5, 1)], resources=KEY)
     assert one.status("good") == ("InProgress", "Starting")
     one.create("bad", preferences=[(P5, 1), (EBS, 1)], resources=KEY)
-    assert one.status("bad") == ("Failed", "Failed")
-    assert one.describe("bad")["FailureReason"].startswith("ClientError: VolumeKmsKeyId can't be used with ml.p5")
+    one.go(minutes=1)
+    assert one.phases("bad") == [("Starting", 0), ("Failed", 1)]
+    assert one.describe("bad")["FailureReason"].startswith("ClientError: VolumeKmsKeyId can't be used with")
     one.create("next", preferences=[(P5, 1)])
     assert one.status("next") == ("InProgress", "Starting")  # the instance came back
 
