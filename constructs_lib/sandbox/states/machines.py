@@ -7,6 +7,7 @@ import uuid
 from typing import Any
 
 from moto.core.base_backend import BackendDict
+from moto.stepfunctions import urls
 from moto.stepfunctions.exceptions import (
     AWSError,
     ExecutionDoesNotExist,
@@ -25,6 +26,7 @@ _MODELS = "moto.stepfunctions.models:"
 _BACKEND = _MODELS + "StepFunctionBackend."
 
 needs(ENGINE + "models:StepFunctionsParserBackend._validate_definition", "definition")
+needs("moto.core.base_backend:BaseBackend._url_module")
 needs(_BACKEND + "__init__", "self region_name account_id")
 needs(_BACKEND + "describe_state_machine", "self arn")
 needs(_BACKEND + "_validate_name", "self name")
@@ -40,6 +42,10 @@ class Machines(StepFunctionsParserBackend):  # type: ignore[misc]
         super().__init__(region_name, account_id)
         self._lock = threading.RLock()
         self._executions: dict[str, Any] = {}
+
+    @property
+    def _url_module(self) -> Any:
+        return urls  # moto would look for them beside this class
 
     def create_state_machine(self, name: str, definition: str, *args: Any, **rest: Any) -> Any:
         """Make a machine; the same request twice gives the same machine, another definition is refused."""
