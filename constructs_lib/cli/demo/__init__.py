@@ -73,7 +73,9 @@ def play(scenario: Scenario, app: Path, console: Console) -> Run:
         sandbox = sandbox_command.start(options)
         sandbox.start()
     try:
-        outputs = deploy(sandbox, app, console)
+        # A deployment takes real time; the scenario's own time begins after it.
+        with sandbox.clock.held():
+            outputs = deploy(sandbox, app, console)
         with watching(console, sandbox) as view:
             return follow(sandbox, outputs, scenario, view.update)
     finally:

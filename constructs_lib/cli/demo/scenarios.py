@@ -32,6 +32,8 @@ class Scenario:
         What is free when.
     action : str or None
         ``stop-while-pending`` or ``lose-job-events``.
+    frees : dict or None
+        ``instance_type``, ``count`` and ``after_minutes``: what comes free how long after the run's start.
     expect : dict
         ``terminal_state`` and, where one wins, ``rank``; ``pending_minutes`` bounds the wait as [low, high].
     """
@@ -44,6 +46,7 @@ class Scenario:
     capacity_file: Path
     expect: dict[str, Any]
     action: str | None = None
+    frees: dict[str, Any] | None = None
 
     def problems(self, run: Run) -> list[str]:
         """Return, in words, where ``run`` ended otherwise than this scenario's name says."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.cli.errors import UsageError
@@ -36,7 +37,7 @@ class Run:
     selected_type, selected_count, rank
         The winner; ``None`` without one.
     pending_seconds : float or None
-        Virtual seconds from creation to the start, or to the end of a job that never started.
+        Virtual seconds from creation until a type was selected, or until the end of a job that never got one.
     job_status : str
         The training job's status.
     terminal_state : str
@@ -76,6 +77,9 @@ def follow(sandbox: Sandbox, outputs: dict[str, Any], scenario: Scenario, update
         )
     if scenario.action == "lose-job-events":
         sandbox.faults.switch("events.sagemaker", "lost")
+    if frees := scenario.frees:
+        free = partial(sandbox.sagemaker.set_free, frees["instance_type"], frees["count"])
+        sandbox.clock.call_at(sandbox.clock.now() + frees["after_minutes"] * 60, free)
     machine = outputs[scenario.machine]
     states = sandbox.client("stepfunctions")
     run = Run(execution=states.start_execution(stateMachineArn=machine)["executionArn"], machine=machine)
@@ -103,16 +107,17 @@ def _read(sandbox: Sandbox, run: Run) -> None:
 
 
 def _create_request(sandbox: Sandbox, execution: str) -> dict[str, Any] | None:
-    """Return the CreateTrainingJob request of this execution: the only one of a fresh sandbox's machine."""
+    """Return the CreateTrainingJob request of this execution: the first of its machine in a fresh sandbox."""
+    machine = execution.split(":")[-2]
     for _, operation, request in sandbox.sagemaker.requests:
-        if operation == "CreateTrainingJob" and execution.split(":")[-2][:40] in request["TrainingJobName"]:
+        if operation == "CreateTrainingJob" and request["TrainingJobName"].startswith(machine):
             return dict(request)
     return None
 
 
 def _read_job(sandbox: Sandbox, run: Run) -> None:
     name = run.request["TrainingJobName"]
-    run.evaluations = [dict(e) for e in sandbox.sagemaker.evaluations(name)]
+    run.evaluations = [{"type": e.pop("instance_type"), **e} for e in sandbox.sagemaker.evaluations(name)]
     job = sandbox.client("sagemaker").describe_training_job(TrainingJobName=name)
     resources = job["ResourceConfig"]
     run.job_status = job["TrainingJobStatus"]
@@ -120,8 +125,10 @@ def _read_job(sandbox: Sandbox, run: Run) -> None:
     run.selected_count = resources.get("SelectedInstanceCount")
     types = [entry["InstanceType"] for entry in resources["InstancePreferences"]]
     run.rank = types.index(run.selected_type) + 1 if run.selected_type else None
-    until = job.get("TrainingStartTime") or job.get("TrainingEndTime")
-    run.pending_seconds = (until - job["CreationTime"]).total_seconds() if until else None
+    selected = next((e["time"] for e in run.evaluations if e["outcome"] == "selected"), None)
+    ended = job["TrainingEndTime"].timestamp() if "TrainingEndTime" in job else None
+    until = selected or ended
+    run.pending_seconds = max(0.0, until - job["CreationTime"].timestamp()) if until else None
     run.transitions = [
         {"status": t["Status"], "start": t["StartTime"].timestamp()} for t in job.get("SecondaryStatusTransitions", [])
     ]
