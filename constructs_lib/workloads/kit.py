@@ -34,15 +34,8 @@ __all__ = ["KIT_ID", "CapacityKit"]
 
 KIT_ID = "GpuCapacity"
 _LOG_RETENTION_DAYS = 365
-_ACKNOWLEDGED = (
-    Acknowledgment(
-        id="AwsSolutions-IAM5",
-        reason="jobs, executions and S3 objects are bounded by prefixes; task tokens, log delivery, tracing, metrics, "
-        "ECR log-in and network interfaces have no narrower resource",
-    ),
-    Acknowledgment(
-        id="AwsSolutions-L1", reason="the runtime is the one that this version of the library is tested with"
-    ),
+_TESTED_RUNTIME = Acknowledgment(
+    id="AwsSolutions-L1", reason="the newest runtime that this version of the library is tested with"
 )
 _kits: WeakKeyDictionary[Stack, CapacityKit] = WeakKeyDictionary()
 
@@ -116,9 +109,9 @@ class CapacityKit(Construct):
         self._given_execution_role, self._given_machine_role = execution_role, machine_role
         self._given_launcher_role, self._given_schedule_role = launcher_role, schedule_role
         self._given_table, self._given_log_group = run_table, log_group
-        self._roles = RoleMaker(permissions_boundary)
+        self._roles = RoleMaker(stack.stack, permissions_boundary)
         self.node.add_validation(self._roles)
-        Validations.of(self).acknowledge(*_ACKNOWLEDGED)
+        Validations.of(self).acknowledge(_TESTED_RUNTIME)
         self._shared_access = JobAccess(shared_data)
         self._launched, self._synced = _Jobs(), _Jobs()
         self._machines = {stack.prefix: True}
@@ -321,7 +314,8 @@ class CapacityKit(Construct):
             scope,
             construct_id,
             trust=assumed_by("sagemaker.amazonaws.com"),
-            statements=lambda: [*execution_statements(self._place, access.reach), *self._extra_statements],
+            statements=lambda: execution_statements(self._place, access.reach),
+            others=lambda: self._extra_statements,
             too_large="give jobs own_role=True, or name a common prefix in the kit's shared_data",
             path=path,
         )

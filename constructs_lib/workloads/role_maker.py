@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jsii
-from aws_cdk import IAnyProducer, IResolveContext, Lazy, aws_iam
+from aws_cdk import Acknowledgment, IAnyProducer, IResolveContext, Lazy, Stack, Validations, aws_iam
 from constructs import IValidation
 
 from constructs_lib.workloads.policies import INLINE_POLICY_MAX, document, estimated_size
@@ -19,6 +21,21 @@ if TYPE_CHECKING:
     from constructs_lib.workloads.policies import Statement
 
 __all__ = ["RoleMaker", "late"]
+
+_WHY_WIDE = {
+    "cloudwatch": "PutMetricData has no resource types; the namespace is bounded",
+    "dynamodb": "the table's own indexes",
+    "ec2": "an interface has no name before it exists; these are the calls that SageMaker documents for jobs in a VPC",
+    "ecr": "the log-in to ECR has no resource types, and a repository that is known only at deploy is not named",
+    "iam": "the execution roles of this stack's jobs, by their path; passed to SageMaker only",
+    "kms": "an alias is a condition in IAM, not a resource",
+    "logs": "log delivery has no resource types; the streams of training jobs are made by SageMaker",
+    "s3": "the objects under the prefixes that the jobs name",
+    "sagemaker": "jobs whose names start with the stack's prefix; a plan's reserved capacity, whose id nobody knows",
+    "states": "the executions of the stack's machines; a task token has no resource",
+    "xray": "tracing has no resource types",
+}
+"""Why a statement of ours names more than one resource, by the service of its actions."""
 
 
 @jsii.implements(IAnyProducer)
@@ -35,19 +52,33 @@ def late(produce: Callable[[], Any]) -> Any:
     return Lazy.uncached_any(_Late(produce))
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    role: aws_iam.CfnRole
+    name: str
+    too_large: str
+    statements: Callable[[], list[Statement]]
+    others: Callable[[], list[Statement]]
+
+    def policy(self) -> dict[str, Any]:
+        return document([*self.statements(), *self.others()])
+
+
 @jsii.implements(IValidation)
 class RoleMaker:
-    """Makes the roles of one stack's jobs, and says at synth which of their policies IAM would refuse for its size.
+    """Makes the roles of one stack's jobs; at synth it measures their policies, and acknowledges their wildcards.
 
     Parameters
     ----------
+    stack : Stack
     boundary : IManagedPolicyRef or str, optional
         The permissions boundary of every role.
     """
 
-    def __init__(self, boundary: IManagedPolicyRef | str | None = None) -> None:
-        self._boundary = boundary
-        self._measured: list[tuple[str, str, Callable[[], dict[str, Any]]]] = []
+    def __init__(self, stack: Stack, boundary: IManagedPolicyRef | str | None = None) -> None:
+        self._stack, self._boundary = stack, boundary
+        self._made: list[_Made] = []
+        self._is_acknowledged = False
 
     def make(
         self,
@@ -57,6 +88,7 @@ class RoleMaker:
         trust: dict[str, Any],
         statements: Callable[[], list[Statement]],
         too_large: str,
+        others: Callable[[], list[Statement]] = list,
         path: str | None = None,
     ) -> aws_iam.CfnRole:
         """Return a new role with one inline policy.
@@ -66,19 +98,18 @@ class RoleMaker:
         trust : dict
             Who assumes the role.
         statements : callable
-            Returns the policy's statements once all jobs are known.
+            Returns our statements, once all jobs are known.
         too_large : str
             What to do if the policy is larger than IAM takes.
+        others : callable, optional
+            Returns statements of the user, whose wildcards are not ours to acknowledge.
         path : str, optional
             IAM's path of the role.
         """
-
-        def policy() -> dict[str, Any]:
-            return document(statements())
-
-        self._measured.append((construct_id, too_large, policy))
-        inline = aws_iam.CfnRole.PolicyProperty(policy_name="Jobs", policy_document=late(policy))
-        return aws_iam.CfnRole(
+        inline = aws_iam.CfnRole.PolicyProperty(
+            policy_name="Jobs", policy_document=late(lambda: document([*statements(), *others()]))
+        )
+        role = aws_iam.CfnRole(
             scope,
             construct_id,
             assume_role_policy_document=trust,
@@ -86,12 +117,44 @@ class RoleMaker:
             path=path,
             permissions_boundary=self._boundary,
         )
+        self._made.append(_Made(role, construct_id, too_large, statements, others))
+        return role
 
     def validate(self) -> list[str]:
-        """Return what IAM would refuse, for CDK's synth."""
-        sizes = [(name, estimated_size(policy()), fix) for name, fix, policy in self._measured]
+        """Acknowledge the wildcards, and return what IAM would refuse for its size; CDK asks for it at synth."""
+        if not self._is_acknowledged:
+            self._is_acknowledged = True
+            self._acknowledge()
+        sizes = [(made, estimated_size(made.policy())) for made in self._made]
         return [
-            f"{name}: the role's policy needs about {size:,} characters, IAM takes {INLINE_POLICY_MAX:,} a role; {fix}"
-            for name, size, fix in sizes
+            f"{made.name}: the role's policy needs about {size:,} characters, IAM takes {INLINE_POLICY_MAX:,} a role; "
+            + made.too_large
+            for made, size in sizes
             if size > INLINE_POLICY_MAX
         ]
+
+    def _acknowledge(self) -> None:
+        """Tell cdk-nag why each wildcard is there; it knows a finding by the resource's text, known only now."""
+        resolved = self._stack.resolve([made.statements() for made in self._made])
+        for made, statements in zip(self._made, resolved, strict=True):
+            wide = {
+                f"AwsSolutions-IAM5[Resource::{text}]": _WHY_WIDE[statement["Action"][0].split(":")[0]]
+                for statement in statements
+                for resource in statement["Resource"]
+                if "*" in (text := _readable(resource))
+            }
+            if wide:
+                acknowledged = [Acknowledgment(id=name, reason=why) for name, why in wide.items()]
+                Validations.of(made.role).acknowledge(*acknowledged)
+
+
+def _readable(resource: Any) -> str:
+    """Return a resolved resource as cdk-nag writes it."""
+    if isinstance(resource, str):
+        return resource
+    if "Fn::Join" in resource:
+        delimiter, parts = resource["Fn::Join"]
+        return str(delimiter).join(_readable(part) for part in parts)
+    if "Fn::GetAtt" in resource:
+        return f"<{'.'.join(resource['Fn::GetAtt'])}>"
+    return f"<{resource['Ref']}>" if "Ref" in resource else json.dumps(resource, separators=(",", ":"))
