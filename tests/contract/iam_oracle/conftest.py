@@ -2,12 +2,17 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from constructs_lib.facts import iam
+
+os.environ.setdefault("CDK_VALIDATION", "false")
 
 ACCOUNT = "111122223333"
 PRINCIPAL = f"arn:aws:iam::{ACCOUNT}:role/someone"
@@ -46,8 +51,23 @@ def simulation(request, policies):
 
 
 @pytest.fixture(scope="session")
+def example_arn():
+    """Return an ARN of the resource that a SageMaker action needs, in the shape that the reference gives."""
+    reference = Path(__file__).parents[3] / "node_modules" / "@cloud-copilot" / "iam-data" / "data"
+    kinds = json.loads((reference / "resourceTypes" / "sagemaker.json").read_text())
+    known = {"Partition": "aws", "Region": "us-east-1", "Account": ACCOUNT}
+
+    def arn(action):
+        names = iam.actions()[action].resources
+        shape = kinds[names[0]]["arn"] if names else "*"
+        return re.sub(r"\$\{(\w+)\}", lambda part: known.get(part[1], "x"), shape)
+
+    return arn
+
+
+@pytest.fixture(scope="session")
 def simulate():
-    """Return the other evaluator's answers to ``[(request, policies), ...]``: Allowed, ImplicitlyDenied, ExplicitlyDenied."""
+    """Return the other evaluator's answers to ``[(request, policies), ...]``, such as Allowed or ExplicitlyDenied."""
 
     def ask(cases):
         text = "\n".join(json.dumps(simulation(*case)) for case in cases)
