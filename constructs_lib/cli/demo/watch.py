@@ -77,16 +77,18 @@ def follow(sandbox: Sandbox, outputs: dict[str, Any], scenario: Scenario, update
         )
     if scenario.action == "lose-job-events":
         sandbox.faults.switch("events.sagemaker", "lost")
-    if frees := scenario.frees:
-        free = partial(sandbox.sagemaker.set_free, frees["instance_type"], frees["count"])
-        sandbox.clock.call_at(sandbox.clock.now() + frees["after_minutes"] * 60, free)
     machine = outputs[scenario.machine]
     states = sandbox.client("stepfunctions")
     run = Run(execution=states.start_execution(stateMachineArn=machine)["executionArn"], machine=machine)
+    frees = scenario.frees
     deadline = time.monotonic() + _GIVE_UP_SECONDS
     while time.monotonic() < deadline:
         _read(sandbox, run)
         update(run)
+        if frees and run.evaluations:
+            free = partial(sandbox.sagemaker.set_free, frees["instance_type"], frees["count"])
+            sandbox.clock.call_at(run.evaluations[0]["time"] + frees["after_minutes"] * 60, free)
+            frees = None
         if scenario.action == "stop-while-pending" and run.evaluations and run.terminal_state == "RUNNING":
             states.stop_execution(executionArn=run.execution, cause="the demo stops it while the job is pending")
         if run.terminal_state != "RUNNING" and run.job_status not in ("InProgress", "Stopping"):
