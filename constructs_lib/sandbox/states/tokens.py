@@ -66,6 +66,11 @@ class Tokens:
         """Return an open token that a task is about to wait for."""
         return self._open[text]
 
+    def open_texts(self) -> list[str]:
+        """Return the tokens that can be answered now, the oldest first."""
+        with self._lock:
+            return list(self._open)
+
     def close(self, text: str) -> tuple[str, Any] | None:
         """Make a token dead and return the answer, if one came in time."""
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import uuid
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from moto.backends import get_backend
+from moto.stepfunctions.models import StateMachine
 
-from constructs_lib.sandbox import Sandbox
+from constructs_lib.sandbox import Clock, Sandbox, states
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +75,7 @@ class TestExecutions:
 
 class TestEvents:
     @pytest.mark.parametrize(
-        ("states", "top", "status"),
+        ("machine_of", "top", "status"),
         [
             (PASS, {}, "SUCCEEDED"),
             ({"F": {"Type": "Fail", "Error": "Mine", "Cause": "because"}}, {}, "FAILED"),
@@ -81,9 +83,9 @@ class TestEvents:
         ],
     )
     def test_a_start_and_an_end_are_told_with_what_describe_execution_says(
-        self, told: list[Any], run: Any, states: Any, top: Any, status: str
+        self, told: list[Any], run: Any, machine_of: Any, top: Any, status: str
     ) -> None:
-        found = run(states, {"a": 1}, **top)
+        found = run(machine_of, {"a": 1}, **top)
         first, last = told
         assert first[:2] == last[:2] == ("aws.states", "Step Functions Execution Status Change")
         assert first[3] == last[3] == [found["executionArn"]]
@@ -211,3 +213,24 @@ def test_machines_are_one_to_every_reader(sandbox: Sandbox, sfn: Any, machine: A
     arn = machine(PASS)
     backend = get_backend("stepfunctions")["123456789012"]["us-east-1"]
     assert backend.describe_state_machine(arn).arn == arn
+
+
+def test_a_machine_that_moto_is_told_to_make_runs_too(role_arn: str, start: Any, end: Any) -> None:
+    template = {"Properties": {"DefinitionString": json.dumps({"StartAt": "P", "States": PASS}), "RoleArn": role_arn}}
+    made = StateMachine.create_from_cloudformation_json("told", template, "123456789012", "us-east-1")
+    assert end(start(made.arn))["status"] == "SUCCEEDED"
+
+
+def test_a_second_sandbox_abandons_what_the_first_ran_and_has_its_own_time(
+    sandbox: Sandbox, sfn: Any, start: Any, run: Any, told: list[Any]
+) -> None:
+    running = start(WAIT)
+    later = Clock(speed=1, start=sandbox.clock.now() + 10**7)
+    again: list[Any] = []
+    states.install(dataclasses.replace(sandbox.context, clock=later, emit=lambda *event: again.append(event)))
+    assert sfn.describe_execution(executionArn=running)["status"] == "ABORTED"
+    found = run({"P": {"Type": "Pass", "End": True}})
+    assert abs(found["startDate"].timestamp() - later.now()) < 60
+    assert [event[2]["status"] for event in told] == ["RUNNING"]
+    assert [event[2]["status"] for event in again] == ["RUNNING", "SUCCEEDED"]
+    later.close()

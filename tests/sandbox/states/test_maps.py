@@ -205,3 +205,10 @@ def test_a_parallel_that_is_retried_runs_all_its_branches_again(run: Any, events
     found = run({"P": {"Type": "Parallel", "Branches": branches, "Retry": retry, "End": True}})
     entered = [event["type"] for event in events_of(found["executionArn"])]
     assert (entered.count("PassStateEntered"), entered.count("FailStateEntered")) == (2, 2)
+
+
+def test_a_word_that_is_no_reading_fails_in_words(sandbox: Sandbox, run: Any) -> None:
+    sandbox.faults.switch("states.map-item-inside", "sometimes")
+    processor = {"StartAt": "P", "States": {"P": {"Type": "Pass", "End": True}}}
+    found = run({"M": {"Type": "Map", "ItemProcessor": processor, "End": True}}, [1])
+    assert "use one of missing, visible" in found["cause"]
