@@ -46,6 +46,17 @@ class _DroppedError(ConnectionError):
     """The connection is closed without an answer; werkzeug takes any ConnectionError for that."""
 
 
+def _backend(service: str) -> Any:
+    """Return moto's application of one service; what it lacks is said in words, not with a traceback."""
+    app = create_backend_app(service)
+    app.register_error_handler(NotImplementedError, _lacking)
+    return app
+
+
+def _lacking(error: NotImplementedError) -> tuple[dict[str, str], int]:
+    return {"__type": "NotImplemented", "message": f"the sandbox lacks this: {error}"}, HTTPStatus.NOT_IMPLEMENTED
+
+
 class Front:
     """Dispatches each request by the service it is signed for.
 
@@ -75,7 +86,7 @@ class Front:
         self.requests: deque[Request] = deque(maxlen=50_000)
         self._context = context
         self._lambdas = lambdas
-        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._moto = DomainDispatcherApplication(_backend)
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
 

@@ -197,6 +197,15 @@ def test_a_failure_inside_the_sandbox_is_an_answer_and_is_logged(
     assert "sagemaker.ListTrainingJobs failed inside the sandbox" in caplog.text
 
 
+def test_a_call_that_the_sandbox_lacks_is_refused_in_words_without_a_traceback(
+    sandbox: Sandbox, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ClientError, match="lacks this") as refused:
+        sandbox.client("cloudtrail").lookup_events()
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 501
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_second_sandbox_in_one_process_is_refused_in_words(sandbox: Sandbox) -> None:
     with pytest.raises(SandboxError, match="another sandbox runs in this process"):
         Sandbox().start()
