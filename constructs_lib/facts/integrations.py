@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class NewMember:
-    """A member of a request that older clients do not know; ``since`` is ``None`` where only a range is known."""
+    """A member of a request that older clients do not know; ``since`` is ``None`` where the day is not known."""
 
     operation: str
     member: str
@@ -51,7 +51,7 @@ def model_version() -> str:
 
 @cache
 def new_members(operation: str) -> tuple[NewMember, ...]:
-    """Return the members of an operation's request that came after the last known snapshot of Step Functions."""
+    """Return the members of an operation's request that came late: ``since`` without a day is after the snapshot."""
     rows = [row for row in load("new_members")["rows"] if row["operation"] == operation]
     return tuple(NewMember(**r | {"since": date.fromisoformat(r["since"]) if r["since"] else None}) for r in rows)
 

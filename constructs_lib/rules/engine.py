@@ -107,7 +107,8 @@ def check_request(
 
 def _ask(rule: Rule, subject: Subject, app: App, spoken: list[tuple[Rule, Finding]]) -> None:
     try:
-        spoken.extend((rule, _finding(rule, subject, found)) for found in rule.check(subject, app))
+        for found in rule.check(subject, app):
+            spoken.append((rule, _finding(rule, subject, found)))  # noqa: PERF401 - what came before a failure counts
     except Exception as failure:  # noqa: BLE001 - one broken rule must neither hide nor stop the others
         words = f"the rule itself failed on this {subject.kind}: {type(failure).__name__}: {failure}"
         fix = "please report it with the input; until then ignore the rule by its id"

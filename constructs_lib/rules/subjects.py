@@ -5,7 +5,7 @@ property spelling, which is the same in all cases that matter here. Before a rea
 
 - drops every ``{"Ref": "AWS::NoValue"}`` member, resolves nothing else and keeps intrinsic functions as they are;
 - replaces what only an execution knows (a ``Key.$`` member, a ``{% ... %}`` expression) with ``run_time_value(text)``
-  under the plain key; ``constructs_lib.rules.states.arguments`` does it;
+  under the plain key; ``constructs_lib.rules.asl.arguments`` does it;
 - sets ``path`` so that ``path + "." + <path inside data>`` finds the value in the file.
 """
 

@@ -75,11 +75,12 @@ def _uses(subject: Subject) -> tuple[Use, ...]:
 def _of_job(job: Any) -> Iterator[tuple[Any, str, Any, Any]]:
     at, resources = "ResourceConfig", mapping(job.get("ResourceConfig"))
     shared, count = resources.get("TrainingPlanArn"), resources.get("InstanceCount")
-    entries = [mapping(entry) for entry in items(resources.get("InstancePreferences"))]
+    entries = items(resources.get("InstancePreferences"))
     for i, entry in enumerate(entries):
-        here = f"{at}.InstancePreferences[{i}]"
-        for reference in items(entry.get("TrainingPlanArns")):
-            yield reference, f"{here}.TrainingPlanArns", entry.get("InstanceType"), entry.get("InstanceCount", count)
+        if isinstance(entry, dict) and "TrainingPlanArns" in entry:
+            here = f"{at}.InstancePreferences[{i}].TrainingPlanArns"
+            for reference in items(entry["TrainingPlanArns"]):
+                yield reference, here, entry.get("InstanceType"), entry.get("InstanceCount", count)
     if shared is not None and not entries:
         yield shared, f"{at}.TrainingPlanArn", resources.get("InstanceType"), count
     elif shared is not None:

@@ -76,7 +76,7 @@ def text(value: Any) -> str | None:
 
 def known_text(value: Any) -> str | None:
     """Return a string that is wholly known, else ``None``."""
-    return value if isinstance(value, str) and not is_unresolved(value) else None
+    return value if isinstance(value, str) and ("$" not in value or not is_unresolved(value)) else None
 
 
 def number(value: Any) -> int | float | None:
@@ -87,10 +87,12 @@ def number(value: Any) -> int | float | None:
     >>> number("1800"), number(4), number(True), number(-1.8881545897087626e289), number("many")
     (1800, 4, None, None, None)
     """
-    if value is None or isinstance(value, bool) or is_unresolved(value):
+    if isinstance(value, bool) or value is None:
         return None
-    if isinstance(value, int | float):
+    if isinstance(value, int):
         return value
+    if isinstance(value, float):
+        return None if is_unresolved(value) else value
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
         return int(value)
     return None
@@ -156,7 +158,7 @@ def present(data: Mapping[str, Any], key: str) -> bool | None:
     True
     """
     value = data.get(key)
-    if isinstance(value, dict):
+    if isinstance(value, dict) and len(value) == 1:
         if value == {"Ref": "AWS::NoValue"}:
             return False
         branches = value.get("Fn::If")
@@ -167,12 +169,12 @@ def present(data: Mapping[str, Any], key: str) -> bool | None:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return a plain mapping as it is, and anything else, an intrinsic function too, as an empty one."""
-    return value if isinstance(value, dict) and not is_unresolved(value) else {}
+    return value if isinstance(value, dict) and (len(value) != 1 or not is_unresolved(value)) else {}
 
 
 def items(value: Any) -> Sequence[Any]:
     """Return a plain list as it is, and anything else as an empty one."""
-    return value if isinstance(value, list | tuple) and not is_unresolved(value) else ()
+    return value if isinstance(value, list | tuple) and (len(value) != 1 or not is_unresolved(value)) else ()
 
 
 def show(value: Any) -> str:
@@ -189,4 +191,4 @@ def flag(value: Any) -> bool | None:
     >>> flag("true"), flag(None), flag({"Ref": "Spot"})
     (True, False, None)
     """
-    return None if is_unresolved(value) else value in (True, "true", "True")
+    return False if value is None else None if is_unresolved(value) else value in (True, "true", "True")

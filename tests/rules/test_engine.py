@@ -205,18 +205,21 @@ def test_the_rules_work_from_a_zip(tmp_path):
 
 
 def test_a_thousand_jobs_are_judged_in_a_moment():
-    preferences = [
-        {"InstanceType": t, "InstanceCount": 8} for t in ("ml.p5.48xlarge", "ml.p4d.24xlarge", "ml.g6e.48xlarge")
-    ]
+    """Against a floor on the same machine: 1,000,000 turns of an empty loop take about 20 ms on a quiet one."""
+    types = ("ml.p5.48xlarge", "ml.p4d.24xlarge", "ml.g6e.48xlarge")
+    preferences = [{"InstanceType": name, "InstanceCount": 8} for name in types]
     request = {
         "ResourceConfig": {"InstancePreferences": preferences},
         "StoppingCondition": {"MaxRuntimeInSeconds": 86400, "MaxPendingTimeInSeconds": 7200},
     }
     check([job(request)])
-    best = 9.0
-    for _ in range(5):
+    ratios = []
+    for _ in range(7):
         subjects = [job(request) for _ in range(1000)]
-        started = time.perf_counter()
+        started = time.process_time()
         check(subjects)
-        best = min(best, time.perf_counter() - started)
-    assert best < 0.3
+        judged = time.process_time()
+        for _ in range(1_000_000):
+            pass
+        ratios.append((judged - started) / (time.process_time() - judged))
+    assert min(ratios) < 15, ratios

@@ -1,9 +1,7 @@
 """A role that starts work on a plan needs the plan's resources."""
 
-from typing import Any
-
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.policies.evaluator import Policies, Request, Verdict, evaluate
+from constructs_lib.rules.roles import allowed
 from constructs_lib.rules.uses import CONSUMERS, uses_of
 from constructs_lib.rules.values import items, known_text, mapping
 
@@ -30,15 +28,9 @@ def role_without_plan(subject: Subject, _app: App) -> Findings:
 
 
 def _judge(role: Subject, action: str, where: str) -> Findings:
-    document: dict[str, Any] = {"Version": "2012-10-17", "Statement": list(items(role.data.get("Statements")))}
     for resource in _RESOURCES:
-        asked = Request(action=f"sagemaker:{action}", resource=f"arn:aws:sagemaker:us-east-1:111122223333:{resource}/x")
-        verdict = (
-            evaluate(asked, Policies(identity=(document,))).verdict if document["Statement"] else Verdict.NOT_ALLOWED
-        )
-        if verdict is Verdict.UNVERIFIED or (verdict.is_refusal and role.data.get("Complete") is not True):
+        may = allowed(role, action, resource)
+        if may is None:
             yield unverified(f"whether the role allows {action} on {resource} is not known here", "Statements")
-        elif verdict.is_refusal:
-            yield error(
-                f"{where} calls {action} with a plan, and the role does not allow it on {resource}", "Statements"
-            )
+        elif not may:
+            yield error(f"{action} with a plan ({where}) is not allowed on {resource}", "Statements")

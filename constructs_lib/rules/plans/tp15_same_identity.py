@@ -41,9 +41,9 @@ def same_identity(subject: Subject, app: App) -> Findings:
         known = [_place(subject), _place(other)]
         label = f"{other.resource or 'another purchase'} in stack {other.stack or 'unnamed'}"
         if None in known and subject.stack != other.stack:
-            yield unverified(f"{label} buys {bought_name(other)!r} too; whether in this region is not known here", at)
+            yield unverified(f"plan {bought_name(other)!r} is bought by {label} too; whether here is not known", at)
         elif known[0] == known[1]:
-            yield error(f"{label} already buys plan {bought_name(other)!r} here", at)
+            yield error(f"plan {bought_name(other)!r} is already bought by {label}", at)
 
 
 def _place(subject: Subject) -> tuple[str, str] | None:

@@ -61,7 +61,7 @@ class Resources:
     """Where a job or a variant says what it runs on.
 
     ``entries`` are those of the list if there is one, else the single type's, else the instance groups'.
-    ``unknown`` means that the resources or the list as a whole are not known here.
+    ``unknown`` means that the resources or the list as a whole are not known here, ``planned`` that a plan is named.
     """
 
     api: str
@@ -70,6 +70,7 @@ class Resources:
     list_name: str
     listed: bool
     unknown: bool
+    planned: bool
     entries: tuple[Entry, ...]
 
     @property
@@ -89,6 +90,8 @@ def resources_of(subject: Subject) -> tuple[Resources, ...]:
 
 def plan_reference(entry: Entry, resources: Resources, subject: Subject, app: App) -> Any:
     """Return the reference to the plan that an entry runs on, ``None`` for on demand, or `UNDECIDED`."""
+    if not resources.planned:
+        return None
     own = entry.data.get("TrainingPlanArns")
     if own is not None:
         return next(iter(items(own)), own)
@@ -136,11 +139,12 @@ def _variants(config: Mapping[str, Any]) -> Iterator[Resources]:
 
 def _resources(api: str, raw: Any, at: str, list_name: str) -> Resources:
     data = mapping(raw)
-    listed = data.get(list_name) is not None
-    unknown = is_unresolved(raw) or is_unresolved(data.get(list_name))
-    found = Resources(api, data, at, list_name, listed, unknown, ())
-    if listed:
-        found.entries = tuple(_entries(data[list_name], found.list_at))
+    entries = data.get(list_name)
+    unknown = is_unresolved(raw) or is_unresolved(entries)
+    found = Resources(api, data, at, list_name, entries is not None, unknown, "TrainingPlanArn" in data, ())
+    if entries is not None:
+        found.entries = tuple(_entries(entries, found.list_at))
+        found.planned = found.planned or any("TrainingPlanArns" in entry.data for entry in found.entries)
     elif data.get("InstanceType") is not None:
         found.entries = (_entry(data, at),)
     else:

@@ -50,13 +50,18 @@ def _sharing_an_image(resources: Resources) -> list[list[Entry]]:
 
 
 def _mixtures(entries: list[Entry]) -> Iterator[str]:
-    by_architecture: dict[str, list[Entry]] = {}
-    by_kind: dict[str, list[Entry]] = {}
-    for entry in entries:
-        if entry.facts.architecture:
-            by_architecture.setdefault(entry.facts.architecture, []).append(entry)
-        if entry.facts.accelerator:
-            by_kind.setdefault(entry.facts.accelerator.kind, []).append(entry)
-    for groups in (by_architecture, by_kind):
-        if len(groups) > 1:
-            yield " with ".join(f"{name} ({names(members)})" for name, members in sorted(groups.items()))
+    for trait in (_architecture, _kind):
+        different = {trait(entry) for entry in entries} - {None}
+        if len(different) > 1:
+            sides = (
+                (side, names(entry for entry in entries if trait(entry) == side)) for side in sorted(different, key=str)
+            )
+            yield " with ".join(f"{side} ({types})" for side, types in sides)
+
+
+def _architecture(entry: Entry) -> str | None:
+    return entry.facts.architecture
+
+
+def _kind(entry: Entry) -> str | None:
+    return entry.facts.accelerator.kind if entry.facts.accelerator else None

@@ -13,6 +13,7 @@ from constructs_lib.rules.values import mapping
     why="the processing API has no such member; how long an accelerated processing list waits is not documented",
     fix="drop the member; to bound the wait stop the job from outside, and for reserved capacity use a training job",
     source="botocore: ProcessingInstancePreference, ProcessingClusterConfig, ProcessingStoppingCondition",
+    suppresses=("GPU-WF05",),
 )
 def processing_members(subject: Subject, _app: App) -> Findings:
     """Look for the members of training."""

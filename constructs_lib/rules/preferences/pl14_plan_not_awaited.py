@@ -21,6 +21,8 @@ from constructs_lib.rules.preferences._common import UNDECIDED, plan_reference, 
 def plan_not_awaited(subject: Subject, app: App) -> Findings:
     """Look for an on-demand entry behind each plan entry."""
     resources = resources_of(subject)[0]
+    if not resources.planned:
+        return
     references = [plan_reference(entry, resources, subject, app) for entry in resources.entries]
     for i, (entry, reference) in enumerate(zip(resources.entries, references, strict=True)):
         if reference is None or not any(later is None or later is UNDECIDED for later in references[i + 1 :]):

@@ -12,6 +12,7 @@ from constructs_lib.rules.preferences._common import JOBS, resources_of
     why="the API refuses it; it gets there when a Describe answer is sent again as a request",
     fix="drop the member; to run on the same type again give it as InstanceType",
     source="botocore: ResourceConfig.SelectedInstanceType, ProcessingClusterConfig.SelectedInstanceType",
+    suppresses=("GPU-WF05",),
 )
 def selected_in_request(subject: Subject, _app: App) -> Findings:
     """Look for the two members."""

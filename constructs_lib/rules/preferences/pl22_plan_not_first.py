@@ -16,6 +16,8 @@ from constructs_lib.rules.preferences._common import UNDECIDED, plan_reference, 
 def plan_not_first(subject: Subject, app: App) -> Findings:
     """Look for an on-demand entry before each plan entry."""
     resources = resources_of(subject)[0]
+    if not resources.planned:
+        return
     references = [plan_reference(entry, resources, subject, app) for entry in resources.entries]
     if UNDECIDED in references:
         yield unverified("which entry the job's plan is for is not known here", resources.list_at)

@@ -7,10 +7,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.rules.asl import arguments
 from constructs_lib.rules.readers.document import dotted
 from constructs_lib.rules.readers.reading import Unreadable
 from constructs_lib.rules.readers.roles import role_of, statements_of_role
-from constructs_lib.rules.subjects import Carrier, Kind, Subject, run_time_value
+from constructs_lib.rules.subjects import Carrier, Kind, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from constructs_lib.rules.readers.template import Resource
 
 __all__ = [
-    "arguments",
     "fragment_subjects",
     "is_machine",
     "is_state_fragment",
@@ -41,7 +41,6 @@ _LAUNCHED = {"training": Kind.TRAINING_JOB, "processing": Kind.PROCESSING_JOB, "
 _RESOURCE = re.compile(
     r"^arn:[^:]*:states:[^:]*:[^:]*:(?:aws-sdk:)?(?P<service>[A-Za-z0-9-]+):(?P<action>[A-Za-z0-9]+)"
 )
-_JSONATA = re.compile(r"^\{%.*%\}$", re.DOTALL)
 _SUBSTITUTION = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 
 
@@ -153,24 +152,6 @@ def _batch(machine: _Machine, service: str, action: str, request: Any, where: tu
                 return
         if isinstance(payload, dict):
             machine.add(Kind.TRAINING_JOB, payload, (*where, "ServiceRequestPayload"), carrier=Carrier.BATCH)
-
-
-def arguments(value: Any) -> Any:
-    """Return a task's Parameters or Arguments as the API would see them, what only an execution knows marked so.
-
-    Examples
-    --------
-    >>> arguments({"TrainingJobName.$": "$.name", "RoleArn": "{% $role %}", "Tags": []})
-    {'TrainingJobName': {'Fn::RunTime': '$.name'}, 'RoleArn': {'Fn::RunTime': '{% $role %}'}, 'Tags': []}
-    """
-    if isinstance(value, list):
-        return [arguments(item) for item in value]
-    if isinstance(value, dict):
-        return {
-            key.removesuffix(".$"): (run_time_value(str(item)) if key.endswith(".$") else arguments(item))
-            for key, item in value.items()
-        }
-    return run_time_value(value) if isinstance(value, str) and _JSONATA.match(value.strip()) else value
 
 
 def read_machine_resource(resource: Resource, resources: list[Resource], reading: Reading) -> None:
