@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from constructs_lib.model.errors import InvalidInputError
+from constructs_lib.model.values import is_unresolved
 from constructs_lib.model.wildcards import unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Approvals", "approvals"]
+__all__ = ["ALLOWED_TYPES_VARIABLE", "Approvals", "approvals", "types_in", "unapproved"]
+
+ALLOWED_TYPES_VARIABLE = "GPUCAP_ALLOWED_INSTANCE_TYPES"
+"""What the launcher knows of the guardrails over its stack: JSON, the approved patterns by the guardrail's path."""
+
+# Maps of the user's own keys, one of which may be called InstanceType.
+_USERS_OWN = frozenset({"Environment", "HyperParameters", "StaticHyperParameters", "Tags"})
 
 
 @dataclass(slots=True)
@@ -78,14 +85,51 @@ def approvals(root: object) -> Approvals:
     return _apps.setdefault(root, Approvals())
 
 
+def types_in(request: Any) -> list[str]:
+    """Return the instance types that a create request names, wherever it does, once each; tokens are left out.
+
+    Examples
+    --------
+    >>> resources = {"InstancePreferences": [{"InstanceType": "ml.g5.xlarge"}, {"InstanceType": "ml.p5.48xlarge"}]}
+    >>> types_in({"ResourceConfig": resources, "Environment": {"InstanceType": "mine"}})
+    ['ml.g5.xlarge', 'ml.p5.48xlarge']
+    """
+    if isinstance(request, list | tuple):
+        found = [name for member in request for name in types_in(member)]
+    elif isinstance(request, dict):
+        inside = [member for key, member in request.items() if key not in _USERS_OWN]
+        own = request.get("InstanceType")
+        named = [own] if isinstance(own, str) and not is_unresolved(own) else []
+        found = named + [name for member in inside for name in types_in(member)]
+    else:
+        return []
+    return list(dict.fromkeys(found))
+
+
+def unapproved(what: str, types: Sequence[str], guardrails: Mapping[str, Sequence[str]]) -> str | None:
+    """Say which types a guardrail does not approve, or return ``None`` if all guardrails approve all of them.
+
+    Parameters
+    ----------
+    what : str
+        Who asks for the types.
+    types : sequence of str
+    guardrails : Mapping
+        The approved patterns by the guardrail's path.
+    """
+    for guardrail, patterns in guardrails.items():
+        if refused := unmatched(types, patterns):
+            return (
+                f"{what} asks for {', '.join(refused)}, which the guardrail {guardrail} does not approve; "
+                f"it approves {', '.join(patterns)}"
+            )
+    return None
+
+
 def _inside(path: str, scope: str) -> bool:
     return not scope or path == scope or path.startswith(f"{scope}/")
 
 
 def _check(path: str, types: Sequence[str], guardrails: Mapping[str, Sequence[str]]) -> None:
-    for guardrail, patterns in guardrails.items():
-        if unapproved := unmatched(types, patterns):
-            raise InvalidInputError(
-                f"{path} asks for {', '.join(unapproved)}, which the guardrail {guardrail} does not approve; "
-                f"it approves {', '.join(patterns)}"
-            )
+    if words := unapproved(path, types, guardrails):
+        raise InvalidInputError(words)

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from constructs_lib.model import InvalidInputError, name_prefix
 from constructs_lib.workloads.access import JobAccess
+from constructs_lib.workloads.approved import ApprovedTypes
 from constructs_lib.workloads.cdk_values import role_arn
 from constructs_lib.workloads.launcher import Launcher, run_table
 from constructs_lib.workloads.policies import allow, assumed_by, execution_statements
@@ -110,7 +111,9 @@ class CapacityKit(Construct):
         self._given_launcher_role, self._given_schedule_role = launcher_role, schedule_role
         self._given_table, self._given_log_group = run_table, log_group
         self._roles = RoleMaker(stack.stack, permissions_boundary)
+        self._approved = ApprovedTypes(stack.root, stack.path)
         self.node.add_validation(self._roles)
+        self.node.add_validation(self._approved)
         Validations.of(self).acknowledge(_TESTED_RUNTIME)
         self._shared_access = JobAccess(shared_data)
         self._launched, self._synced = _Jobs(), _Jobs()
@@ -227,6 +230,7 @@ class CapacityKit(Construct):
             self,
             place=self._place,
             name=self.launcher_name,
+            approved=self._approved,
             job_prefix=self.name_prefix,
             machines=lambda: [name for name, by_event in self._machines.items() if by_event],
             launcher_role=role_arn(self.launcher_role),

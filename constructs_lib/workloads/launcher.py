@@ -17,14 +17,16 @@ from aws_cdk import (
 )
 
 from constructs_lib import facts
+from constructs_lib.model.approvals import ALLOWED_TYPES_VARIABLE
 from constructs_lib.workloads import assets
 from constructs_lib.workloads.role_maker import late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from constructs import Construct
 
+    from constructs_lib.workloads.approved import ApprovedTypes
     from constructs_lib.workloads.policies import Place
 
 __all__ = ["Launcher", "run_table"]
@@ -49,6 +51,8 @@ class Launcher:
         Where the stack goes.
     name : str
         The launcher function's name. It is text and no token because every machine's definition holds it.
+    approved : ApprovedTypes
+        What the guardrails over the stack approve.
     job_prefix : str
         The start of the names of the stack's jobs.
     machines : callable
@@ -65,6 +69,7 @@ class Launcher:
         *,
         place: Place,
         name: str,
+        approved: ApprovedTypes,
         job_prefix: str,
         machines: Callable[[], list[str]],
         launcher_role: str,
@@ -75,7 +80,9 @@ class Launcher:
         self._scope, self._place, self._machines = scope, place, machines
         self._role, self._log_group, self._table = launcher_role, log_group, table
         self._code = self._stage_code()
-        self.function = self._function("Launcher", "launcher", _LAUNCHER_SECONDS, name=name)
+        self.function = self._function(
+            "Launcher", "launcher", _LAUNCHER_SECONDS, name=name, more={ALLOWED_TYPES_VARIABLE: approved.variable()}
+        )
         self._function_arn = self.function.attr_arn
         self.job_rule = self._rule("JobEnded", _job_pattern(job_prefix))
         self.execution_rule = self._rule("ExecutionEnded", late(self._execution_pattern))
@@ -94,12 +101,19 @@ class Launcher:
         return aws_lambda.CfnFunction.CodeProperty(s3_bucket=code.s3_bucket_name, s3_key=code.s3_object_key)
 
     def _function(
-        self, construct_id: str, handler: str, timeout: int, name: str | None = None
+        self,
+        construct_id: str,
+        handler: str,
+        timeout: int,
+        *,
+        name: str | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> aws_lambda.CfnFunction:
         variables = {
             "AWS_DATA_PATH": "/var/task/models",
             "GPUCAP_LAUNCHER_TIMEOUT": str(_LAUNCHER_SECONDS),
             "GPUCAP_RUN_TABLE": self._table,
+            **(more or {}),
         }
         return aws_lambda.CfnFunction(
             self._scope,

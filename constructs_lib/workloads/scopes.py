@@ -13,7 +13,7 @@ from constructs_lib.model.naming import stack_prefix
 from constructs_lib.workloads.policies import Place
 
 if TYPE_CHECKING:
-    from constructs import Construct
+    from constructs import Construct, IConstruct
 
 __all__ = ["StackInfo", "path_of", "stack_of"]
 
@@ -31,12 +31,15 @@ class StackInfo:
         The construct path.
     place : Place
         Partition, region and account.
+    root : IConstruct
+        The app.
     """
 
     stack: Stack
     name: str
     path: str
     place: Place
+    root: IConstruct
 
     @property
     def prefix(self) -> str:
@@ -71,4 +74,5 @@ def _look_up(scope: Construct) -> tuple[StackInfo, str]:
 def _read(stack: Stack) -> StackInfo:
     path, name = stack.node.path, stack.stack_name
     place = Place(partition=stack.partition, region=stack.region, account=stack.account)
-    return StackInfo(stack=stack, name=path if is_unresolved(name) else name, path=path, place=place)
+    known = path if is_unresolved(name) else name
+    return StackInfo(stack=stack, name=known, path=path, place=place, root=stack.node.root)

@@ -10,6 +10,7 @@ from aws_cdk.aws_stepfunctions import CfnStateMachine
 
 from constructs_lib import facts
 from constructs_lib.model import InvalidInputError, RunEnd, TrainingJobSpec, is_unresolved, name_prefix
+from constructs_lib.model.approvals import approvals, types_in
 from constructs_lib.model.values import literal
 from constructs_lib.rules import check_request, raise_for_errors
 from constructs_lib.workloads.cdk_values import definition_text, gigabytes, key_arn, role_arn, seconds
@@ -350,6 +351,7 @@ def _check(request: Mapping[str, Any], path: str, stack: StackInfo, *, reserved_
         "reserved_only": reserved_only,
     }
     raise_for_errors(check_request("training-job", request, path=path, declared=declared))
+    approvals(stack.root).use(path, types_in(request))
 
 
 def _backstop(request: Mapping[str, Any], timeout: float | timedelta | None) -> float:
