@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from constructs_lib.checks import CapacityRules, CapacityRulesPlugin, synth_checked
+    from constructs_lib.guardrails.instance_types import InstanceTypeGuardrail
+    from constructs_lib.guardrails.purchases import PurchaseGuardrail
     from constructs_lib.model import HasTrainingPlanArn, InputChannel, InstancePreference, TrainingJobSpec
     from constructs_lib.settings import Settings
     from constructs_lib.workloads.kit import CapacityKit
@@ -23,7 +25,9 @@ __all__ = [
     "HasTrainingPlanArn",
     "InputChannel",
     "InstancePreference",
+    "InstanceTypeGuardrail",
     "PreferenceTrainingJob",
+    "PurchaseGuardrail",
     "Settings",
     "TrainingJobSpec",
     "synth_checked",
@@ -36,7 +40,9 @@ _HOME = {
     "HasTrainingPlanArn": "constructs_lib.model",
     "InputChannel": "constructs_lib.model",
     "InstancePreference": "constructs_lib.model",
+    "InstanceTypeGuardrail": "constructs_lib.guardrails.instance_types",
     "PreferenceTrainingJob": "constructs_lib.workloads.training_job",
+    "PurchaseGuardrail": "constructs_lib.guardrails.purchases",
     "Settings": "constructs_lib.settings",
     "TrainingJobSpec": "constructs_lib.model",
     "synth_checked": "constructs_lib.checks",
