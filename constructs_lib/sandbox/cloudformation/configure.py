@@ -134,7 +134,7 @@ def _check_types(previous: Configuration, resources: Mapping[str, Any]) -> None:
 def needed_capabilities(template: Template) -> list[str]:
     """Return the capabilities a template needs to be acknowledged."""
     iam = [d for d in template.resources.values() if d["Type"].startswith("AWS::IAM::")]
-    named = any(_NAMED_IAM.get(d["Type"]) in (d.get("Properties") or {}) for d in iam)
+    named = any(_NAMED_IAM.get(d["Type"]) in d.get("Properties", {}) for d in iam)
     return ["CAPABILITY_NAMED_IAM"] if named else ["CAPABILITY_IAM"] if iam else []
 
 

@@ -277,7 +277,7 @@ class Operation:
         """Delete what an update or its roll-back no longer needs; a failure here does not fail the operation."""
         stack, journal = self.stack, self._journal()
         rolled_back = "ROLLBACK" in status
-        removed = [r for i, r in stack.resources.items() if i not in wanted.resources and r.exists]
+        removed = [resource for logical_id, resource in stack.resources.items() if logical_id not in wanted.resources]
         garbage = [*removed, *journal.originals.values(), *journal.leftovers]
         stack.move(f"{status}_CLEANUP_IN_PROGRESS")
 
@@ -339,10 +339,11 @@ class Operation:
         return {keyed[key].logical_id for key in failed_keys}
 
     def _existing(self) -> list[Resource]:
-        return [resource for resource in self.stack.resources.values() if resource.exists]
+        return [resource for resource in self.stack.resources.values() if not resource.ended]
 
     def _steps(self, halt: Halt) -> Steps:
-        return Steps(self.stack, self.types, halt, self.stack.journal or Journal(stable=None))
+        journal = self.stack.journal or Journal(stable=None)
+        return Steps(self.stack, self.types, halt, journal, forward=halt is self.cancel)
 
     def _journal(self) -> Journal:
         if self.stack.journal is None:

@@ -65,7 +65,12 @@ class Resource:
     @property
     def exists(self) -> bool:
         """Return whether there is something to delete."""
-        return bool(self.physical_id) and self.status not in ("DELETE_COMPLETE", "DELETE_SKIPPED")
+        return bool(self.physical_id) and not self.ended
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the stack is done with it."""
+        return self.status in ("DELETE_COMPLETE", "DELETE_SKIPPED")
 
 
 @dataclass

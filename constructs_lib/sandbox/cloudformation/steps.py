@@ -92,12 +92,15 @@ class Steps:
         Of which stack, with which types, and what ends waits.
     journal
         Where to note what a roll-back or clean-up needs.
+    forward
+        Whether the steps lead to what was asked for.
     """
 
     stack: Stack
     types: Registry
     halt: Halt
     journal: Journal = field(repr=False)
+    forward: bool
 
     def bring(self, declared: Declared, resolve: Callable[[], dict[str, Any]]) -> None:
         """Make, change, replace or keep a resource, as its properties ask.
@@ -135,6 +138,7 @@ class Steps:
             self.stack.resources.pop(declared.logical_id, None)
             self.stack.resources[declared.logical_id] = resource
         self._record(resource, "CREATE_IN_PROGRESS")
+        self._check(resource, "CREATE", properties, {})
         self._attempt(resource, "CREATE", lambda: self._make(resource, "CREATE_IN_PROGRESS"))
 
     def _update(self, resource: Resource, declared: Declared, properties: dict[str, Any]) -> None:
@@ -144,6 +148,7 @@ class Steps:
             self._replace(resource, declared, properties)
             return
         self._record(resource, "UPDATE_IN_PROGRESS")
+        self._check(resource, "UPDATE", properties, old)
         before = replace(resource)
         # From here on the new properties count as tried: a roll-back has to send the old ones again.
         resource.properties, resource.declared = properties, declared
@@ -159,6 +164,7 @@ class Steps:
                 "CloudFormation cannot update a stack when a custom-named resource requires replacing."
                 f" Rename {properties[name]} and update the stack again.",
             )
+        self._check(resource, "UPDATE", properties, {})
         self.journal.replaced(resource)
         fresh = Resource(declared.logical_id, declared.type, properties, declared, status=resource.status)
         self.stack.resources[declared.logical_id] = fresh
@@ -172,7 +178,10 @@ class Steps:
         self._record(original, "UPDATE_COMPLETE")
 
     def delete(self, resource: Resource, *, tries: int = 1) -> None:
-        """Remove a physical resource."""
+        """Remove a physical resource; of one that was never made only the end is told."""
+        if not resource.exists:
+            self._record(resource, "DELETE_COMPLETE")
+            return
         self._record(resource, "DELETE_IN_PROGRESS")
         for left in reversed(range(tries)):
             try:
@@ -196,19 +205,26 @@ class Steps:
         """Leave a physical resource behind."""
         self._record(resource, "DELETE_SKIPPED")
 
+    def _check(self, resource: Resource, verb: str, properties: dict[str, Any], old: dict[str, Any]) -> None:
+        """Fail without a call if the properties cannot be right."""
+        request = self._request(replace(resource, properties=properties), old=old)
+        try:
+            self.types.check_properties(resource.type, properties, resource.logical_id)
+            self.types.of(resource.type).check(request)
+        except ResourceError as error:
+            self._fail(resource, verb, error.reason, error)
+
     def _make(self, resource: Resource, status: str) -> Made:
         def initiated(physical_id: str) -> None:
             resource.physical_id = physical_id
             self._record(resource, status, _INITIATED)
 
-        self.types.check_properties(resource.type, resource.properties, resource.logical_id)
         made = self._call(lambda: self.types.of(resource.type).create(self._request(resource, initiated=initiated)))
         if not resource.physical_id:
             initiated(made.physical_id)
         return made
 
     def _change(self, resource: Resource, before: Resource, old: dict[str, Any]) -> Made:
-        self.types.check_properties(resource.type, resource.properties, resource.logical_id)
         request = self._request(resource, old=old)
         try:
             made = self._call(lambda: self.types.of(resource.type).update(request))
@@ -271,6 +287,7 @@ class Steps:
             initiated=initiated,
             old=dict(old or {}),
             physical_id=resource.physical_id,
+            forward=self.forward,
         )
 
     def _record(self, resource: Resource, status: str, reason: str | None = None) -> None:

@@ -85,7 +85,8 @@ class Template:
 
     def section(self, name: str) -> dict[str, Any]:
         """Return a section that maps names to declarations."""
-        return self.data.get(name) or {}
+        section: dict[str, Any] = self.data.get(name, {})
+        return section
 
     @property
     def resources(self) -> dict[str, Any]:
@@ -152,7 +153,7 @@ class Template:
         return mapping_value(self.section("Mappings"), name, top, second)
 
     def _declared(self, logical_id: str, declaration: dict[str, Any], condition: Callable[[str], bool]) -> Declared:
-        properties = prune(declaration.get("Properties") or {}, condition)
+        properties = prune(declaration.get("Properties", {}), condition)
         named = declaration.get("DependsOn") or []
         named = [named] if isinstance(named, str) else named
         used = {name for name, _ in references(properties)} | set(named)
@@ -229,7 +230,7 @@ def _check_sections(data: Mapping[str, Any]) -> None:
     if data.get("Transform"):
         raise invalid(f"the sandbox runs no transforms: expand {data['Transform']!r} before you deploy the template")
     for name in ("Conditions", "Mappings", "Outputs", "Parameters", "Resources", "Rules"):
-        if not isinstance(data.get(name) or {}, dict):
+        if not isinstance(data.get(name, {}), dict):
             raise invalid(f"Template format error: [/{name}] is not an object")
 
 
@@ -241,7 +242,7 @@ def _check_resource(logical_id: str, declaration: Any) -> None:
     for key in declaration:
         if key not in _RESOURCE_KEYS:
             raise invalid(f"Invalid template resource property '{key}' (resource {logical_id})")
-    if not isinstance(declaration.get("Properties") or {}, dict):
+    if not isinstance(declaration.get("Properties", {}), dict):
         raise invalid(f"Template format error: [/Resources/{logical_id}/Properties] is not an object")
     for key, allowed in _POLICIES.items():
         policy = declaration.get(key, "Delete")

@@ -108,7 +108,10 @@ class Cloud:
         """Register a function and return its ARN; what the handler returns is sent, None sends nothing."""
 
         def run(event: dict[str, Any]) -> None:
-            answer = handler(event)
+            try:
+                answer = handler(event)
+            except RuntimeError:  # a function that raises has not answered
+                return
             if answer is not None:
                 respond(event, **answer)
 
@@ -155,6 +158,13 @@ class Cloud:
         newest = events[-1]["OperationId"]
         about = logical_id or events[0]["StackName"]
         return [e["ResourceStatus"] for e in events if e["OperationId"] == newest and e["LogicalResourceId"] == about]
+
+    def why(self, name: str, logical_id: str) -> str:
+        """Reason of the newest failure of a resource."""
+        failed = [
+            e for e in self.events(name) if e["LogicalResourceId"] == logical_id and "FAILED" in e["ResourceStatus"]
+        ]
+        return failed[-1]["ResourceStatusReason"]
 
     def reasons(self, name: str, logical_id: str) -> list[str]:
         return [e.get("ResourceStatusReason", "") for e in self.events(name) if e["LogicalResourceId"] == logical_id]

@@ -86,6 +86,8 @@ class Request:
         What an update or delete is about.
     halt
         Ends waits.
+    forward
+        Whether the operation goes towards what was asked for, and neither back nor cleans up.
     initiated
         To be called with the physical ID as soon as something exists, so that a later failure can be cleaned up.
     """
@@ -100,6 +102,7 @@ class Request:
     initiated: Callable[[str], None]
     old: dict[str, Any] = field(default_factory=dict)
     physical_id: str = ""
+    forward: bool = True
 
     def client(self, service: str) -> Any:
         """Return a client of the sandbox's own service."""
@@ -157,6 +160,15 @@ class ResourceType(ABC):
     attributes: ClassVar[frozenset[str] | None] = frozenset()
     waits: ClassVar[bool] = False
     note: ClassVar[str] = ""
+
+    def check(self, request: Request) -> None:  # noqa: B027 - most types have nothing to refuse
+        """Refuse a create or update before anything is called.
+
+        Raises
+        ------
+        ResourceError
+            In words.
+        """
 
     @abstractmethod
     def create(self, request: Request) -> Made:

@@ -33,7 +33,7 @@ class CustomResource(ResourceType):
     """``Custom::*`` and ``AWS::CloudFormation::CustomResource`` backed by a Lambda function.
 
     The switch ``cloudformation.custom-resource-delivery`` says how an event reaches the function: ``once``, ``twice``,
-    or ``late``: only after CloudFormation stopped waiting for the answer.
+    or ``late``: a Create or Update of an operation that goes forward only after CloudFormation stopped waiting for it.
 
     Parameters
     ----------
@@ -48,6 +48,20 @@ class CustomResource(ResourceType):
     def __init__(self, responses: Responses) -> None:
         self._responses = responses
 
+    def check(self, request: Request) -> None:
+        """Refuse what is no function, a changed token, and a timeout out of range."""
+        token = str(request.properties.get("ServiceToken", ""))
+        if ":lambda:" not in token:
+            raise ResourceError(
+                f"the sandbox sends custom resources to Lambda functions only, and ServiceToken is {token!r}:"
+                " give a function's ARN"
+            )
+        if request.old and request.changed("ServiceToken"):
+            raise ResourceError("Modifying service token is not allowed.")
+        timeout = str(request.properties.get("ServiceTimeout", _TIMEOUT))
+        if not timeout.isdigit() or not 1 <= int(timeout) <= _TIMEOUT:
+            raise ResourceError(f"ServiceTimeout {timeout!r} is not a number of seconds from 1 to {_TIMEOUT}")
+
     def create(self, request: Request) -> Made:
         """Send Create and return what the function answers."""
         generated = f"{request.stack_name}-{request.logical_id}-{random_suffix().upper()}"
@@ -58,8 +72,6 @@ class CustomResource(ResourceType):
 
     def update(self, request: Request) -> Made:
         """Send Update with the old properties and return what the function answers."""
-        if request.changed("ServiceToken"):
-            raise ResourceError("Modifying service token is not allowed.")
         more = {"PhysicalResourceId": request.physical_id, "OldResourceProperties": as_strings(request.old)}
         return self._ask("Update", request, fallback=request.physical_id, more=more)
 
@@ -69,17 +81,10 @@ class CustomResource(ResourceType):
         self._ask("Delete", request, fallback=request.physical_id, more=more)
 
     def _ask(self, kind: str, request: Request, *, fallback: str, more: dict[str, Any] | None = None) -> Made:
-        token = str(request.properties.get("ServiceToken", ""))
-        if ":lambda:" not in token:
-            raise ResourceError(
-                f"the sandbox sends custom resources to Lambda functions only, and ServiceToken is {token!r}:"
-                " give a function's ARN",
-                fallback,
-            )
         box = self._responses.open()
         event = {
             "RequestType": kind,
-            "ServiceToken": token,
+            "ServiceToken": request.properties["ServiceToken"],
             "ResponseURL": box.url,
             "StackId": request.stack_id,
             "RequestId": str(uuid.uuid4()),
@@ -95,7 +100,8 @@ class CustomResource(ResourceType):
         """Invoke the function and wait for the first answer."""
         clock = request.context.clock
         mode = request.context.faults.state("cloudformation.custom-resource-delivery", "once")
-        deadline = clock.now() + _timeout(request.properties, fallback)
+        mode = "once" if mode == "late" and not request.forward else mode
+        deadline = clock.now() + int(request.properties.get("ServiceTimeout", _TIMEOUT))
         for _ in range({"twice": 2, "late": 0}.get(mode, 1)):
             _invoke(event, request)
         try:
@@ -123,13 +129,6 @@ def _invoke(event: dict[str, Any], request: Request) -> None:
         request.client("lambda").invoke(
             FunctionName=event["ServiceToken"], InvocationType="Event", Payload=json.dumps(event).encode()
         )
-
-
-def _timeout(properties: dict[str, Any], fallback: str) -> int:
-    given = str(properties.get("ServiceTimeout", _TIMEOUT))
-    if not given.isdigit() or not 1 <= int(given) <= _TIMEOUT:
-        raise ResourceError(f"ServiceTimeout {given!r} is not a number of seconds from 1 to {_TIMEOUT}", fallback)
-    return int(given)
 
 
 def as_strings(value: Any) -> Any:
