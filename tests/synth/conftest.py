@@ -7,9 +7,9 @@ import pytest
 
 os.environ.setdefault("CDK_VALIDATION", "false")
 
-import aws_cdk as cdk  # noqa: E402 - node reads its environment when it starts
+import aws_cdk as cdk
 
-from constructs_lib import InstancePreference, PreferenceTrainingJob  # noqa: E402
+from constructs_lib import InstancePreference, PreferenceTrainingJob
 
 PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "us-east-1", "AWS::AccountId": "111122223333"}
 

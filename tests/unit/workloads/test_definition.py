@@ -1,0 +1,185 @@
+"""The state machines as text: every end is reached, under its own name, in both integrations."""
+
+import fnmatch
+import json
+
+import pytest
+
+from constructs_lib.model import RunEnd
+from constructs_lib.workloads.definition import Launch, launcher_states, optimized_states, parallel_step
+
+REQUEST = {"AlgorithmSpecification": {"TrainingImage": "x"}, "RoleArn": "arn"}
+
+
+@pytest.fixture
+def launch():
+    def make(**more):
+        given = {
+            "kind": "training",
+            "request": REQUEST,
+            "prefix": "Research-12345678",
+            "seconds": 60,
+            "partition": "aws",
+        }
+        return Launch(**{**given, "launcher": "launcher", **more})
+
+    return make
+
+
+def look_up(path, data):
+    value = data
+    for key in path.split(".")[1:]:
+        if not isinstance(value, dict) or key not in value:
+            raise KeyError(path)
+        value = value[key]
+    return value
+
+
+def holds(rule, data):
+    if "And" in rule:
+        return all(holds(part, data) for part in rule["And"])
+    if "Or" in rule:
+        return any(holds(part, data) for part in rule["Or"])
+    if "IsPresent" in rule:
+        try:
+            look_up(rule["Variable"], data)
+        except KeyError:
+            return not rule["IsPresent"]
+        return rule["IsPresent"]
+    value = look_up(rule["Variable"], data)
+    if "StringEquals" in rule:
+        return value == rule["StringEquals"]
+    pattern = rule["StringMatches"].replace("[", "[[]").replace("?", "[?]")
+    return fnmatch.fnmatchcase(value, pattern)
+
+
+def evaluate(expression, data):
+    if expression == "States.StringToJson($.Cause)":
+        return json.loads(data["Cause"])
+    if expression.startswith("States.Format('{}: {}'"):
+        return f"{data['Error']}: {data['Cause']}"
+    return look_up(expression, data)
+
+
+def run(definition, outcome):
+    """Walk from the end of Launch to the end of the machine, as Amazon States Language says; return the last state."""
+    states = definition["States"]
+    task = states[definition["StartAt"]]
+    if "Error" in outcome:
+        name = next(
+            catch["Next"] for catch in task["Catch"] if catch["ErrorEquals"][0] in (outcome["Error"], "States.ALL")
+        )
+        data = outcome
+    else:
+        name, data = task["Next"], {"job": outcome}
+    while states[name]["Type"] not in ("Succeed", "Fail"):
+        state = states[name]
+        if state["Type"] == "Pass":
+            fields = state["Parameters"].items()
+            data = {k.removesuffix(".$"): evaluate(v, data) if k.endswith(".$") else v for k, v in fields}
+            name = state["Next"]
+        else:
+            name = next((rule["Next"] for rule in state["Choices"] if holds(rule, data)), state["Default"])
+    return states[name].get("Error", name)
+
+
+def job(status="Failed", secondary=None, reason=None):
+    described = {"TrainingJobName": "j", "TrainingJobStatus": status, "SecondaryStatus": secondary or status}
+    return described | ({"FailureReason": reason} if reason else {})
+
+
+def failed(**described):
+    return {"Error": "States.TaskFailed", "Cause": json.dumps(job(**described), separators=(",", ":"))}
+
+
+def refused(code, message="no"):
+    cause = f"{message} (Service: AmazonSageMaker; Status Code: 400; Error Code: {code}; Request ID: 1)"
+    return {"Error": "SageMaker.AmazonSageMakerException", "Cause": cause}
+
+
+ENDS = [
+    (job("Completed"), "Completed"),
+    (job("Stopped"), "Stopped"),
+    (failed(status="Stopped"), "Stopped"),
+    (job("Stopped", "MaxRuntimeExceeded"), "MaxRuntimeExceeded"),
+    (failed(status="Stopped", secondary="MaxRuntimeExceeded", reason="ran too long"), "MaxRuntimeExceeded"),
+    (failed(reason="CapacityError: Unable to provision requested ML compute capacity"), "InsufficientCapacity"),
+    (failed(reason="AlgorithmError: exit code: 1, not enough capacity in my queue"), "AlgorithmError"),
+    (failed(reason="InternalServerError: We encountered an internal error"), "ServiceError"),
+    (failed(reason="something new"), "Unknown"),
+    (failed(), "Unknown"),
+    ({"Error": "SageMaker.ResourceLimitExceededException", "Cause": "limit is 0 Instances"}, "QuotaExceeded"),
+    (refused("ValidationException"), "InvalidRequest"),
+    (refused("AccessDeniedException"), "PermissionDenied"),
+    (refused("ThrottlingException", "Rate exceeded"), "Throttled"),
+    (refused("SomethingNew"), "Unknown"),
+    ({"Error": "States.Timeout", "Cause": ""}, "TimedOut"),
+]
+
+
+@pytest.mark.parametrize(("outcome", "end"), ENDS, ids=[f"{i}-{end}" for i, (_, end) in enumerate(ENDS)])
+def test_an_optimized_launch_ends_under_the_name_of_what_happened(launch, outcome, end):
+    assert run(optimized_states(launch()), outcome) == end
+
+
+def test_every_end_of_an_optimized_launch_is_an_end_of_the_launcher_too_and_each_is_reached():
+    assert {end for _, end in ENDS} == {str(end) for end in RunEnd} - {"LauncherFailed", "StackDeleted"}
+
+
+def test_the_name_of_an_optimized_job_changes_per_try_and_fits():
+    launch = Launch(kind="training", request={}, prefix="x" * 29, seconds=1, partition="aws")
+    name = optimized_states(launch)["States"]["Launch"]["Parameters"]["TrainingJobName.$"]
+    for part in ("$$.Execution.Id", "$$.Execution.RedriveCount", "$$.State.RetryCount"):
+        assert part in name
+    assert name.startswith(f"States.Format('{'x' * 29}-{{}}', States.Hash(")
+    assert name.endswith("'MD5'))")
+    md5_in_hex = 32
+    assert len("x" * 29) + 1 + md5_in_hex <= 63
+
+
+def test_a_failed_launch_is_tried_again_and_a_timeout_never_is(launch):
+    task = launcher_states(launch())["States"]["Launch"]
+    assert [retry["ErrorEquals"] for retry in task["Retry"]] == [["States.TaskFailed"]]
+    assert task["Resource"].endswith("lambda:invoke.waitForTaskToken")
+
+
+def test_a_timeout_stops_the_job_through_the_same_state_so_that_its_identity_is_the_same(launch):
+    states = launcher_states(launch())["States"]
+    timeout, everything = states["Launch"]["Catch"]
+    assert (timeout["ErrorEquals"], timeout["Next"]) == (["States.Timeout"], "Stop")
+    assert states["Stop"] == {"Type": "Pass", "Result": "stop", "ResultPath": "$.action", "Next": "Launch"}
+    assert (everything["ErrorEquals"], everything["Next"]) == (["States.ALL"], "Failed")
+    # Both keep the state's input, which holds the action, the end if the launcher breaks, and the entry.
+    assert timeout["ResultPath"] == everything["ResultPath"] == "$.cause"
+    assert states["Start"]["Parameters"] == {"action": "launch", "end": "LauncherFailed", "seconds": 60}
+
+
+def test_the_payload_is_what_the_launcher_reads(launch):
+    payload = launcher_states(launch(reasons=["why", None]))["States"]["Launch"]["Parameters"]["Payload"]
+    assert payload == {
+        "action.$": "$.action",
+        "reason": "TimedOut",
+        "job": "Research-12345678",
+        "kind": "training",
+        "token.$": "$$.Task.Token",
+        "execution.$": "$$.Execution.Id",
+        "state.$": "$$.State.Name",
+        "try.$": "$$.State.RetryCount",
+        "entry": {"redrive.$": "$$.Execution.RedriveCount"},
+        "reasons": ["why", None],
+        "request": REQUEST,
+    }
+
+
+def test_a_step_names_its_states_after_itself_and_keeps_the_time_it_was_entered(launch):
+    branch = launcher_states(launch(step="Train", item="$$.Map.Item.Index"))
+    assert all(name.startswith("Train ") for name in branch["States"])
+    start = branch["States"]["Train Start"]["Parameters"]
+    assert (start["entered.$"], start["item.$"]) == ("$$.State.EnteredTime", "$$.Map.Item.Index")
+    assert parallel_step(branch) == {"Type": "Parallel", "Branches": [branch], "OutputPath": "$[0]"}
+
+
+def test_an_optimized_step_takes_the_state_and_its_entry_into_the_name(launch):
+    states = optimized_states(launch(step="Train", item="$$.Map.Item.Index"))["States"]
+    name = states["Train Launch"]["Parameters"]["TrainingJobName.$"]
+    assert all(part in name for part in ("$$.State.Name", "$$.State.EnteredTime", "$$.Map.Item.Index"))
