@@ -15,10 +15,12 @@ from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_
 )
 from moto.stepfunctions.parser.asl.component.state.choice.comparison.variable import NoSuchVariable
 from moto.stepfunctions.parser.asl.eval.callback.callback import HeartbeatTimeoutError
+from moto.stepfunctions.parser.asl.utils.json_path import NoSuchJsonPathError
 
+from . import engine, shapes
 from .patching import ENGINE, needs, replaces, wraps
 
-__all__ = ["RUNTIME", "failed", "service_failure", "service_prefix"]
+__all__ = ["RUNTIME", "failed", "missing_path", "service_failure", "service_prefix"]
 
 LOG = logging.getLogger(__name__)
 _ERRORS = ENGINE + "asl.component.common.error_name."
@@ -58,6 +60,15 @@ def failed(
             event_details={field: {"error": error, "cause": cause, **(details or {})}},
         )
     )
+
+
+def missing_path(env: Any, missing: Any) -> FailureEventException:
+    """Return the failure of a state whose path finds nothing."""
+    cause = (
+        f"The JSONPath '{missing.json_path}' specified for the field '{env.next_field_name}' could not be found in the "
+        f"input '{engine.text(missing.data)}'"
+    )
+    return failed(env, RUNTIME, cause)
 
 
 def service_failure(task: Any, env: Any, prefix: str, error: Exception, base: str) -> FailureEvent | None:
@@ -122,6 +133,13 @@ def _error_equals(self: Any, env: Any) -> None:
 def _state_error(plain: Any, self: Any, env: Any, ex: Exception) -> Any:
     if isinstance(ex, FailureEventException):
         return plain(self, env, ex)
+    if isinstance(ex, NoSuchJsonPathError):
+        return missing_path(env, ex).failure_event
+    resource: Any = getattr(self, "resource", None)
+    model = shapes.operation(resource.api_name, resource.api_action) if hasattr(resource, "api_name") else None
+    if model is not None and isinstance(ex, ClientError | BotoCoreError):
+        prefix = service_prefix(model.service_model.service_id)
+        return service_failure(self, env, prefix, ex, prefix)
     LOG.warning("the state %s fails with %s", self.name, RUNTIME, exc_info=ex)
     return failed(env, RUNTIME, f"{type(ex).__name__}: {ex}").failure_event
 

@@ -15,7 +15,7 @@ from moto.stepfunctions.parser.asl.eval.program_state import ProgramEnded, Progr
 from moto.stepfunctions.parser.asl.utils.json_path import NoSuchJsonPathError
 
 from . import engine
-from .failures import RUNTIME, failed
+from .failures import RUNTIME, failed, missing_path
 from .patching import ENGINE, needs, original, replaces, wraps
 from .progress import Progress
 from .waiting import Interrupted
@@ -125,11 +125,7 @@ def _state(self: Any, env: Any) -> None:
     try:
         self._eval_state(env)
     except NoSuchJsonPathError as missing:
-        cause = (
-            f"The JSONPath '{missing.json_path}' specified for the field '{env.next_field_name}' could not be found "
-            f"in the input '{engine.text(missing.data)}'"
-        )
-        raise failed(env, RUNTIME, cause) from missing
+        raise missing_path(env, missing) from missing
     if not env.is_running():
         raise Interrupted
     self._eval_state_output(env=env)

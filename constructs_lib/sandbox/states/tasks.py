@@ -15,7 +15,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 from moto.stepfunctions.parser.asl.component.state.state import CommonStateField
 
 from . import engine, jobs, shapes, tokens, waiting
-from .failures import RUNTIME, failed, service_failure, service_prefix
+from .failures import RUNTIME, failed, service_failure
 from .patching import ENGINE, needs, replaces, wraps
 
 _EXEC = ENGINE + "asl.component.state.exec."
@@ -189,11 +189,9 @@ def _sdk_is_supported(self: Any) -> None:
         )
 
 
-@wraps(_SDK + "_from_error", "self env ex")
-def _sdk_error(plain: Any, self: Any, env: Any, ex: Exception) -> Any:
-    model = shapes.operation(self.resource.api_name, self.resource.api_action)
-    prefix = service_prefix(model.service_model.service_id)
-    return service_failure(self, env, prefix, ex, prefix) or plain(self, env, ex)
+@replaces(_SDK + "_from_error", "self env ex")
+def _sdk_error(self: Any, env: Any, ex: Exception) -> Any:
+    return StateTaskServiceCallback._from_error(self, env, ex)  # noqa: SLF001 - named as every service's errors are
 
 
 @replaces(_LAMBDA + "execute_lambda_function_integration", "env parameters region state_credentials")
