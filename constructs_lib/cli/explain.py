@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from constructs_lib.cli.errors import UsageError
@@ -57,7 +59,17 @@ def _plain(rule: Rule) -> dict[str, Any]:
         "why": rule.why,
         "fix": rule.fix,
         "source": rule.source,
+        "examples": _examples()[rule.id],
     }
+
+
+@cache
+def _examples() -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return a bad and a good example of each rule: the first fixtures that the rule is tested with."""
+    document: dict[str, dict[str, list[dict[str, Any]]]] = json.loads(
+        (files(__package__) / "rule_examples.json").read_text(encoding="utf-8")
+    )
+    return document
 
 
 def _print(rule: Rule) -> None:
@@ -70,3 +82,7 @@ def _print(rule: Rule) -> None:
     console.print(f"\n[bold]why[/]     {rule.why}")
     console.print(f"[bold]fix[/]     {rule.fix}")
     console.print(f"[bold]source[/]  {rule.source}")
+    for name, subjects in _examples()[rule.id].items():
+        console.print(f"\n[bold]{name}[/]")
+        for subject in subjects:
+            console.print(json.dumps(subject, indent=2), markup=False, soft_wrap=True)

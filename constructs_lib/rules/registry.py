@@ -10,7 +10,7 @@ from constructs_lib.model import InvalidInputError
 from constructs_lib.rules.rule import Rule
 from constructs_lib.rules.subjects import Kind
 
-__all__ = ["AREAS", "find_rule", "rule_ids", "rules", "rules_for"]
+__all__ = ["AREAS", "area_of", "find_rule", "rule_ids", "rules", "rules_for"]
 
 _JOBS = (Kind.TRAINING_JOB, Kind.PROCESSING_JOB, Kind.TUNING_JOB, Kind.AUTO_ML_JOB)
 _ENDPOINTS = (Kind.ENDPOINT_CONFIG, Kind.ENDPOINT, Kind.SCALABLE_TARGET)
@@ -74,6 +74,11 @@ def rules_for(kind: Kind) -> tuple[Rule, ...]:
     return tuple(sorted((rule for rule in loaded if kind in rule.kinds), key=lambda r: r.id))
 
 
+def area_of(rule_id: str) -> str | None:
+    """Return the folder of a rule, ``None`` for an id that does not exist."""
+    return next((area for area in AREAS if rule_id in _modules(area)), None)
+
+
 def find_rule(rule_id: str) -> Rule:
     """Return one rule by its id.
 
@@ -82,7 +87,7 @@ def find_rule(rule_id: str) -> Rule:
     InvalidInputError
         If there is no such rule.
     """
-    for area in AREAS:
-        if rule_id in _modules(area):
-            return _load(_modules(area)[rule_id])
+    area = area_of(rule_id)
+    if area is not None:
+        return _load(_modules(area)[rule_id])
     raise InvalidInputError(f"no rule {rule_id!r}: the ids are {', '.join(sorted(rule_ids()))}")
