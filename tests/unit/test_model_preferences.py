@@ -31,7 +31,7 @@ def test_whatever_has_an_arn_is_a_plan():
 
 @pytest.mark.parametrize("kind", ["", None, 5])
 def test_an_entry_needs_a_type(kind):
-    with pytest.raises(InvalidInputError, match="a SageMaker type such as .* is needed"):
+    with pytest.raises(InvalidInputError, match=r"a SageMaker type such as .* is needed"):
         InstancePreference(kind)
 
 
