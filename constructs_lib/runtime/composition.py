@@ -16,7 +16,6 @@ from constructs_lib.runtime.adapters.training_jobs import TrainingJobs
 from constructs_lib.runtime.run_table import RunTable
 from constructs_lib.runtime.services.completion import Completion
 from constructs_lib.runtime.services.draining import Draining
-from constructs_lib.runtime.services.entries import Entries
 from constructs_lib.runtime.services.launching import Launching
 from constructs_lib.runtime.services.means import Means
 from constructs_lib.runtime.services.patience import Patience
@@ -92,7 +91,7 @@ def build(
     completion = Completion(means)
     # A sweep leaves the rest to the next one while there is still time for the row it is at.
     sweeping = Sweeping(means, completion, budget=launcher_timeout / 2)
-    launching = Launching(means, completion, sweeping, Entries(means))
+    launching = Launching(means, completion, sweeping)
     return Services(launching, completion, sweeping, Draining(means, sweeping, _DRAIN_SECONDS))
 
 

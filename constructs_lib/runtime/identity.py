@@ -31,7 +31,7 @@ class Identity:
     execution, state : str
         The execution's ARN and the state's name.
     entry : Mapping
-        The marks that tell entries apart, from `plain_entry`.
+        The marks that tell entries apart, from `plain_entry`. They have to be equal over the retries of an entry.
     step : int
         The step of the launch strategy, from 1.
     """

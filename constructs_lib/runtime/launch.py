@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import InvalidInputError, RunEnd
@@ -88,10 +88,6 @@ class Launch:
     def name(self) -> str:
         """The job's name."""
         return self.identity.name
-
-    def as_entry(self, entry: Mapping[str, Any]) -> Launch:
-        """Return the same try, counted to another entry."""
-        return replace(self, identity=replace(self.identity, entry=entry))
 
     def full_request(self) -> dict[str, Any]:
         """Return the create request with the job's name and our tags."""

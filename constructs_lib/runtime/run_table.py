@@ -25,10 +25,10 @@ _OPEN = "y"
 _RECORD_FIELDS = frozenset(field.name for field in fields(RunRecord)) - {"job_name"}
 _IDENTITY = ("machine", "execution", "state", "entry", "step")
 _STILL_OURS = "#open = :open AND #token = :token"
-# No row yet, or a row of this very entry that waits and that no later try wrote.
-_TAKING = "attribute_not_exists(#name) OR (#open = :open AND #try <= :try AND {same})".format(
-    same=" AND ".join(f"#{name} = :{name}" for name in _IDENTITY)
-)
+# No row yet, or a row of this very entry that waits and that an earlier try, or this very one, wrote.
+_TAKING = (
+    "attribute_not_exists(#name) OR (#open = :open AND {same} AND (#try < :try OR #try = :try AND #token = :token))"
+).format(same=" AND ".join(f"#{name} = :{name}" for name in _IDENTITY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class RunTable:
             update.remove("refused")
         else:
             kept["limit"] = launch.limit
-        values = _identity_values(launch) | {"open": _OPEN, "try": launch.try_number}
+        values = _identity_values(launch) | {"open": _OPEN, "try": launch.try_number, "token": launch.token}
         update.set(**written).keep(**kept)
         old = self._update(launch.name, update, _TAKING, ReturnValues="ALL_OLD", values=values)
         if old is None:

@@ -200,3 +200,44 @@ def training_request():
 def refused():
     """Make the error of an AWS call: code, message, status."""
     return refusal
+
+
+def _explore(model, limit=1_500_000):
+    start = model.start
+    parent, back, order = {start: None}, {start: []}, [start]
+    for s in order:  # grows while it is walked: breadth first
+        if broken := model.broken(s):
+            return len(parent), _trace(parent, s, broken)
+        for label, t in model.steps(s):
+            if t not in parent:
+                assert len(parent) < limit, "the model is too large to be explored"
+                parent[t], back[t] = (s, label), []
+                order.append(t)
+            if label[0] != "!":
+                back[t].append(s)
+    todo = [s for s in order if model.goal(s)]
+    can_end = set(todo)
+    while todo:
+        new = set(back[todo.pop()]) - can_end
+        can_end |= new
+        todo.extend(new)
+    stuck = next((s for s in order if s not in can_end), None)
+    return len(parent), None if stuck is None else _trace(parent, stuck, "stuck for ever")
+
+
+def _trace(parent, s, last):
+    labels = [last]
+    while parent[s] is not None:
+        s, label = parent[s]
+        labels.append(label)
+    return labels[::-1]
+
+
+@pytest.fixture(scope="session")
+def explore():
+    """Walk every state of a model; return how many there are and the shortest trace to what is broken, or None.
+
+    A model has ``start``, ``steps(state)`` with labels (``!`` begins those of faults), ``broken(state)`` and
+    ``goal(state)``: a state from which no goal can be reached without faults is stuck.
+    """
+    return _explore

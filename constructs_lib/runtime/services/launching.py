@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from constructs_lib.runtime.launch import Launch
     from constructs_lib.runtime.run_table import Row, Taken
     from constructs_lib.runtime.services.completion import Completion
-    from constructs_lib.runtime.services.entries import Entries
     from constructs_lib.runtime.services.means import Means
     from constructs_lib.runtime.services.sweeping import Sweeping
 
@@ -31,7 +30,6 @@ class Launching:
     means: Means
     completion: Completion
     sweeping: Sweeping
-    entries: Entries
 
     def launch(self, launch: Launch) -> str:
         """Launch, or adopt; the job's end answers the task later.
@@ -49,10 +47,6 @@ class Launching:
             Before anything was written or created.
         """
         self.means.jobs.check_model()
-        known = self.entries.known(launch)
-        if known is None:
-            return self._refuse_entry(launch)
-        launch = known
         taken = self.means.table.take(launch)
         if taken is None:
             return self._lost(launch)
@@ -67,14 +61,11 @@ class Launching:
 
     def stop(self, launch: Launch) -> str:
         """Stop the job of a launch whose limit fired; its end answers the new task later."""
-        known = self.entries.known(launch)
-        if known is None:
-            return self._refuse_entry(launch)
-        taken = self.means.table.take(known)
+        taken = self.means.table.take(launch)
         if taken is None:
-            return self._lost(known)
-        if taken.alone and known.limit is not None:
-            return self._refuse(taken, RunRecord.not_created(known.name, known.limit, "no job had been created"))
+            return self._lost(launch)
+        if taken.alone and launch.limit is not None:
+            return self._refuse(taken, RunRecord.not_created(launch.name, launch.limit, "no job had been created"))
         self.sweeping.check(taken.row)
         return "stopping"
 
@@ -84,13 +75,18 @@ class Launching:
         if row is None:
             raise LaunchUnclear(f"the row of {launch.name} is gone: the same launch is repeated")
         if row.identity != launch.identity:
-            self.means.executions.answer(launch.token, taken_by_another(launch.name).to_dict())
-            return "refused"
+            return self._answer(launch, taken_by_another(launch.name))
         if row.try_number > launch.try_number:
             return "late"
-        if row.open:
-            raise LaunchUnclear(f"the row of {launch.name} changed while it was read: the same launch is repeated")
-        self.means.executions.answer(launch.token, row.record)
+        if not row.open:
+            return self._answer(launch, RunRecord.from_dict(row.record))
+        if row.try_number == launch.try_number:
+            return self._answer(launch, _entered_twice(launch))
+        raise LaunchUnclear(f"the row of {launch.name} changed while it was read: the same launch is repeated")
+
+    def _answer(self, launch: Launch, record: RunRecord) -> str:
+        """Answer a try that has no row of its own."""
+        self.means.executions.answer(launch.token, record.to_dict())
         return "answered"
 
     def _reason_against(self, launch: Launch) -> RunRecord | None:
@@ -140,18 +136,17 @@ class Launching:
         self.means.table.refuse_later(taken.row, record)
         return "refused later"
 
-    def _refuse_entry(self, launch: Launch) -> str:
-        cause = (
-            f"several jobs of the state {launch.identity.state!r} are under way in this execution, and this retry "
-            "cannot tell which is its own; give as_step an item that tells them apart, such as the Map's index"
-        )
-        record = RunRecord.not_created(launch.name, RunEnd.INVALID_REQUEST, cause, failure=FailureClass.CONFIG)
-        self.means.executions.answer(launch.token, record.to_dict())
-        return "refused"
-
     def _stop_if_ended(self, row: Row) -> str:
         """Stop the job of an execution that ended meanwhile; the row stays open until the job is terminal."""
         if self.means.executions.runs(row.identity):
             return "launched"
         self.means.jobs.stop(row.name)
         return "launched and stopped"
+
+
+def _entered_twice(launch: Launch) -> RunRecord:
+    cause = (
+        f"the state {launch.identity.state!r} was entered twice at once in this execution and nothing tells the "
+        "entries apart; give as_step an item that does, such as the Map's index"
+    )
+    return RunRecord.not_created(launch.name, RunEnd.INVALID_REQUEST, cause, failure=FailureClass.CONFIG)

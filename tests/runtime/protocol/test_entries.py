@@ -1,23 +1,16 @@
-"""A state in a user's machine: only the time of entry tells entries apart, and it may change over Retry."""
+"""A state in a user's machine: what tells its entries apart is read before it and kept over its retries."""
 
 from __future__ import annotations
 
 import pytest
 
 CREATE = "sagemaker.create_training_job"
-READINGS = {
-    "the time of entry stays over Retry": lambda machine: f"entry {machine.entered}",
-    "the time of entry changes over Retry": lambda machine: f"token {machine.tokens}",
-}
 
 
-@pytest.fixture(params=READINGS.values(), ids=READINGS)
-def machine(world, request):
-    def marks(machine):
-        return {"redrive": machine.redrive, "entered": request.param(machine), "item": {"index": 3}}
-
-    machine = world.machine(steps=1)
-    machine.entry_marks = marks
+@pytest.fixture
+def machine(world):
+    machine = world.machine()
+    machine.entry_marks = lambda own: {"redrive": own.redrive, "entered": f"{own.entered}", "item": {"index": 3}}
     return machine
 
 
@@ -26,14 +19,6 @@ def complete(world, machine):
     world.settle()
     world.check_settled()
     return machine.answers[-1].record["end"]
-
-
-def test_a_retry_finds_the_job_of_the_first_try(world, machine):
-    machine.start().until(CREATE).step("lost-after").finish()
-    world.show()
-    world.runs[0].finish()
-    assert len(world.sagemaker.jobs) == len(world.rows()) == 1
-    assert complete(world, machine) == "Completed"
 
 
 def test_every_retry_finds_the_job_of_the_first_try(world, machine):
@@ -57,13 +42,6 @@ def test_the_state_entered_again_in_a_loop_runs_a_job_of_its_own(world, machine)
     assert len({answer.record["job_name"] for answer in machine.answers}) == 2
 
 
-def test_a_retry_after_a_first_try_that_wrote_nothing_launches(world, machine):
-    machine.start().step("die-before")
-    world.settle()
-    world.check_settled()
-    assert len(world.sagemaker.jobs) == 1
-
-
 def test_a_limit_stops_the_job_of_the_launch_before_it(world, machine):
     machine.start().finish()
     world.show()
@@ -73,13 +51,23 @@ def test_a_limit_stops_the_job_of_the_launch_before_it(world, machine):
     assert [answer.record["end"] for answer in machine.answers] == ["TimedOut"]
 
 
-def test_a_retry_that_cannot_tell_its_row_from_others_asks_for_an_item(world):
-    machine = world.machine()
-    machine.entry_marks = lambda machine: {"redrive": 0, "entered": f"token {machine.tokens}"}
-    machine.start().until(CREATE)
-    machine.enter()  # another item of a Map enters the same state of the same execution
-    world.runs[1].until(CREATE)
-    machine.lose_launcher().finish()
+def test_entries_that_nothing_tells_apart_are_refused_and_never_share_a_job(world, machine):
+    machine.start().finish()
+    world.show()
+    before = world.rows()
+    machine.entered -= 1
+    machine.enter().finish()  # another item of a Map, entered at the same moment
     (answer,) = machine.answers
     assert answer.record["end"] == "InvalidRequest"
-    assert "an item that tells them apart" in answer.record["cause"]
+    assert "give as_step an item" in answer.record["cause"]
+    assert world.rows() == before
+
+
+def test_the_same_invocation_delivered_twice_makes_one_job(world, machine):
+    first = machine.start().until(CREATE)
+    machine.tokens, machine.entered = machine.tokens - 1, machine.entered - 1
+    machine.enter().finish()
+    first.finish()
+    world.settle()
+    world.check_settled()
+    assert len(world.sagemaker.jobs) == len(world.rows()) == 1

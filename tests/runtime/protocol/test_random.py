@@ -167,6 +167,10 @@ def test_random_worlds_hold_and_every_window_is_opened(make_world):
 @pytest.mark.slow
 def test_random_worlds_catch_rows_that_are_closed_too_early(make_world, monkeypatch):
     monkeypatch.setattr(Patience, "over", lambda self, row: True)
-    with pytest.raises(AssertionError, match="seed"):
+
+    def some_worlds():
         for seed in range(20):
             play(make_world(), seed, WINDOWS[seed])
+
+    with pytest.raises(AssertionError, match="seed"):
+        some_worlds()

@@ -6,9 +6,10 @@ every state can still reach a goal is judged without them.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
+
+import pytest
 
 LIVE = ("running", "stopping")
 STOP_ORDER = 100  # a stop is later than every try of the launch
@@ -85,7 +86,7 @@ def at(rows, name):
 
 
 def put(items, i, item):
-    return items[:i] + (item,) + items[i + 1 :]
+    return (*items[:i], item, *items[i + 1 :])
 
 
 def drop(items, i):
@@ -94,7 +95,7 @@ def drop(items, i):
 
 class Model:
     def __init__(self, rules=None, world=None):
-        self.p, self.w = rules or Protocol(), world or World()
+        self.p, self.w, self.start = rules or Protocol(), world or World(), State()
 
     # --- Step Functions
     def name(self, s):
@@ -129,13 +130,11 @@ class Model:
         """Return (state, old row or None, whether the write won)."""
         i, stop = at(s.rows, run.name), run.pc == "put-stop"
         if i is None:
-            return (
-                s._replace(rows=(*s.rows, Row(run.name, s.entry, run.order, run.token, True, not stop, stop))),
-                None,
-                True,
-            )
+            row = Row(run.name, s.entry, run.order, run.token, creating=not stop, limit=stop)
+            return s._replace(rows=(*s.rows, row)), None, True
         old = s.rows[i]
-        if not old.open or (self.p.token_ordered and old.order > run.order):
+        foreign = self.p.owner_checked and old.entry != s.entry
+        if not old.open or foreign or (self.p.token_ordered and old.order > run.order):
             return s, old, False
         new = old._replace(order=run.order, token=run.token, result="")
         new = new._replace(limit=True) if stop else new._replace(creating=True)
@@ -153,88 +152,112 @@ class Model:
 
     # --- SageMaker
     def stop(self, s, i):
-        return (
-            s._replace(jobs=put(s.jobs, i, s.jobs[i]._replace(status="stopping")))
-            if s.jobs[i].status == "running"
-            else s
-        )
+        job = s.jobs[i]
+        return s._replace(jobs=put(s.jobs, i, job._replace(status="stopping"))) if job.status == "running" else s
 
     def seen(self, s, name):
         i = at(s.jobs, name)
         return i if i is not None and s.jobs[i].visible else None
 
-    # --- one run of the launcher
+    # --- one run of the launcher, by what it does next
     def advance(self, s, i):
-        run, rest = s.runs[i], s._replace(runs=drop(s.runs, i))
+        run = s.runs[i]
+        doing = getattr(self, "at_" + run.pc.replace("-", "_"), None)
+        return doing(s, i, run, s._replace(runs=drop(s.runs, i))) if doing else []
 
-        def go(pc, t=s, **kw):
-            return t._replace(runs=put(t.runs, i, run._replace(pc=pc, **kw)))
+    def go(self, s, i, pc, **more):
+        return s._replace(runs=put(s.runs, i, s.runs[i]._replace(pc=pc, **more)))
 
-        if run.pc in ("put", "put-stop"):
-            yield from self.advance_put(s, i, run, rest, go)
-        elif run.pc == "look":
-            yield "looks first", go("check" if self.seen(s, run.name) is not None else "create")
-        elif run.pc == "create":
-            yield "calls the create", go("wait", s._replace(net=(*s.net, (run.name, s.entry, run.token))))
-        elif run.pc == "store":
-            yield "stores its row", self.take(go("check"), run._replace(pc="put"))[0]
-        elif run.pc == "check":
-            j = at(s.jobs, run.name)
-            if self.p.owner_checked and j is not None and s.jobs[j].entry != s.entry and run.token == s.token:
-                yield "sees another entry's job, refuses", self.settle(rest, at(s.rows, run.name), "refused")
-            elif self.p.check_after and s.phase == "ended" and j is not None:
-                yield "sees that the execution ended, stops the job", self.stop(rest, j)
-            else:
-                yield "returns", rest
-        elif run.pc == "stop":
-            j = self.seen(s, run.name)
-            t = rest if j is None else self.stop(rest, j)
-            yield "stops the job", t if self.p.confirm_stop else self.answer(t, run.token, "limit", s.entry)
-        elif run.pc == "refused":
-            k = at(s.rows, run.name)
-            if run.alone or not self.p.refuse_late:
-                yield (
-                    "answers the refusal",
-                    self.close(
-                        self.answer(rest, run.token, "refused", run_entry(s, k)), run.name, run.token, "refused"
-                    ),
-                )
-            elif k is not None and s.rows[k].open and s.rows[k].token == run.token:
-                yield "notes the refusal", rest._replace(rows=put(s.rows, k, s.rows[k]._replace(result="refused")))
-            else:
-                yield "is overtaken, returns", rest
-        elif run.pc == "throttled":
-            k = at(s.rows, run.name)
-            t = rest
-            if run.alone and k is not None and s.rows[k].open and s.rows[k].token == run.token:
-                t = rest._replace(rows=put(s.rows, k, s.rows[k]._replace(creating=False)))
-            yield "was throttled, raises", self.failed(t, run.token)
-        elif run.pc == "unclear":
-            yield "raises", self.failed(rest, run.token)
-
-    def advance_put(self, s, i, run, rest, go):
+    def at_put(self, s, i, run, rest):
         t, old, won = self.take(s, run)
-        if won:
-            alone = old is None or not old.creating
-            if run.pc == "put":
-                yield "writes its row", go("create" if alone else "look", t, alone=alone)
-            elif alone:
-                closed = self.answer(t._replace(runs=drop(t.runs, i)), run.token, "limit", s.entry)
-                yield "finds nothing to stop", self.close(closed, run.name, run.token, "limit")
-            else:
-                yield "writes its row", go("stop", t)
-        elif old.open or old.order > run.order:
-            yield "is late, exits quietly", rest
-        elif self.p.owner_checked and old.entry != s.entry:
-            yield "sees another entry's row, refuses", self.answer(rest, run.token, "refused", s.entry)
-        elif self.p.stored_answer:
-            yield "answers with the closed row's record", self.answer(rest, run.token, old.result, old.entry)
-        else:
-            yield "finds the row closed, exits", rest
+        if not won:
+            return self.lost(run, rest, old)
+        alone = old is None or not old.creating
+        return [("writes its row", self.go(t, i, "create" if alone else "look", alone=alone))]
+
+    def at_put_stop(self, s, i, run, rest):
+        t, old, won = self.take(s, run)
+        if not won:
+            return self.lost(run, rest, old)
+        if old is not None and old.creating:
+            return [("writes its row", self.go(t, i, "stop"))]
+        answered = self.answer(t._replace(runs=drop(t.runs, i)), run.token, "limit", s.entry)
+        return [("finds nothing to stop", self.close(answered, run.name, run.token, "limit"))]
+
+    def lost(self, run, rest, old):
+        if self.p.owner_checked and old.entry != rest.entry:
+            return [("sees another entry's row, refuses", self.answer(rest, run.token, "refused", rest.entry))]
+        if old.open or old.order > run.order:
+            return [("is late, exits quietly", rest)]
+        if self.p.stored_answer:
+            return [("answers with the closed row's record", self.answer(rest, run.token, old.result, old.entry))]
+        return [("finds the row closed, exits", rest)]
+
+    def at_look(self, s, i, run, rest):
+        found = self.seen(s, run.name) is not None
+        return [("looks first", self.go(s, i, "check" if found else "create"))]
+
+    def at_create(self, s, i, run, rest):
+        t = self.go(s, i, "wait")
+        return [("calls the create", t._replace(net=(*s.net, (run.name, s.entry, run.token))))]
+
+    def at_store(self, s, i, run, rest):
+        return [("stores its row", self.take(self.go(s, i, "check"), run._replace(pc="put"))[0])]
+
+    def at_check(self, s, i, run, rest):
+        j = at(s.jobs, run.name)
+        if self.p.check_after and s.phase == "ended" and j is not None:
+            return [("sees that the execution ended, stops the job", self.stop(rest, j))]
+        return [("returns", rest)]
+
+    def at_stop(self, s, i, run, rest):
+        j = self.seen(s, run.name)
+        t = rest if j is None else self.stop(rest, j)
+        return [("stops the job", t if self.p.confirm_stop else self.answer(t, run.token, "limit", s.entry))]
+
+    def at_refused(self, s, i, run, rest):
+        k = self.own(s, run)
+        if run.alone or not self.p.refuse_late:
+            answered = self.answer(rest, run.token, "refused", s.entry if k is None else s.rows[k].entry)
+            return [("answers the refusal", self.close(answered, run.name, run.token, "refused"))]
+        if k is None:
+            return [("is overtaken, returns", rest)]
+        return [("notes the refusal", rest._replace(rows=put(s.rows, k, s.rows[k]._replace(result="refused"))))]
+
+    def at_throttled(self, s, i, run, rest):
+        k = self.own(s, run)
+        settled = run.alone and k is not None
+        t = rest._replace(rows=put(s.rows, k, s.rows[k]._replace(creating=False))) if settled else rest
+        return [("was throttled, raises", self.failed(t, run.token))]
+
+    def at_unclear(self, s, i, run, rest):
+        return [("raises", self.failed(rest, run.token))]
+
+    def own(self, s, run):
+        """The run's row, if it still waits on the run's token."""
+        k = at(s.rows, run.name)
+        return k if k is not None and s.rows[k].open and s.rows[k].token == run.token else None
 
     # --- everything that can happen
     def steps(self, s):
         more, f = s.faults < self.w.faults, s._replace(faults=s.faults + 1)
+        yield from self.user(s, f, more)
+        for i, run in enumerate(s.runs):
+            for label, t in self.advance(s, i):
+                yield f"launcher {run.token} {label}", t
+            if more and run.pc != "wait":
+                died = f._replace(runs=drop(s.runs, i))
+                yield f"!launcher {run.token} dies at {run.pc}", self.failed(died, run.token)
+                if run.token == s.token and self.p.retry_same and len(s.runs) < 2:
+                    yield f"!Step Functions loses launcher {run.token} and invokes again", self.failed(f, run.token)
+        yield from self.network(s, f, more)
+        yield from self.jobs(s)
+        yield from self.delivered(s, f, more)
+        for i, row in enumerate(s.rows):
+            if row.open:
+                yield from self.sweep(s, i, row)
+
+    def user(self, s, f, more):
         if s.phase == "start":
             yield "execution starts", self.enter(s, "launch")
         if s.phase in ("launch", "stop") and more:
@@ -244,22 +267,6 @@ class Model:
         quiet = not s.runs and not s.net and all(job.status not in LIVE for job in s.jobs)
         if s.phase == "ended" and self.w.again and s.entry == 0 and more and quiet:
             yield "!the state is entered again", self.enter(f._replace(entry=1, step=1), "launch")
-        for i, run in enumerate(s.runs):
-            for label, t in self.advance(s, i):
-                yield f"launcher {run.token} {label}", t
-            if more and run.pc != "wait":
-                yield (
-                    f"!launcher {run.token} dies at {run.pc}",
-                    self.failed(f._replace(runs=drop(s.runs, i)), run.token),
-                )
-                if run.token == s.token and self.p.retry_same and len(s.runs) < 2:
-                    yield f"!Step Functions loses launcher {run.token} and invokes again", self.failed(f, run.token)
-        yield from self.network(s, f, more)
-        yield from self.jobs(s)
-        yield from self.delivered(s, f, more)
-        for i, row in enumerate(s.rows):
-            if row.open:
-                yield from self.sweep(s, i, row)
 
     def network(self, s, f, more):
         for k, (name, entry, token) in enumerate(s.net):
@@ -273,24 +280,17 @@ class Model:
                     yield "!a create is refused, nobody listens", t._replace(faults=s.faults + 1)
                 continue
 
-            def pc(t, to, i=i):
-                return t._replace(runs=put(t.runs, i, t.runs[i]._replace(pc=to)))
-
-            yield (
-                "the job is created" if new else "the job exists",
-                pc(done, "check" if self.p.token_before else "store"),
-            )
+            n = s.faults + 1
+            after = "check" if self.p.token_before else "store"
+            yield "the job is created" if new else "the job exists", self.go(done, i, after)
             if more:
-                n = s.faults + 1
-                yield "!the create's answer is lost", pc(done._replace(faults=n), "unclear")
-                yield (
-                    "!the create times out, still under way",
-                    pc(f._replace(net=put(s.net, k, (name, entry, 0))), "unclear"),
-                )
-                yield "!the create never arrives", pc(t._replace(faults=n), "unclear")
-                if new:
-                    yield "!the create is refused", pc(t._replace(faults=n), "refused")
-                    yield "!the create is throttled", pc(t._replace(faults=n), "throttled")
+                late = f._replace(net=put(s.net, k, (name, entry, 0)))
+                yield "!the create's answer is lost", self.go(done._replace(faults=n), i, "unclear")
+                yield "!the create times out, still under way", self.go(late, i, "unclear")
+                yield "!the create never arrives", self.go(t._replace(faults=n), i, "unclear")
+            if more and new:
+                yield "!the create is refused", self.go(t._replace(faults=n), i, "refused")
+                yield "!the create is throttled", self.go(t._replace(faults=n), i, "throttled")
 
     def jobs(self, s):
         for i, job in enumerate(s.jobs):
@@ -311,24 +311,28 @@ class Model:
         for k, event in enumerate(s.events):
             t = s._replace(events=drop(s.events, k))
             if event == "execution":
-                for i, row in enumerate(s.rows):
-                    j = self.seen(s, row.name)
-                    if s.phase == "ended" and row.open and j is not None:
-                        t = self.stop(t, j)
-                yield "the execution's event is handled", t
+                yield "the execution's event is handled", self.stop_all(t)
             else:
-                i, j = at(s.rows, event), self.seen(s, event)
-                done = t
-                if i is not None and s.rows[i].open and j is not None and s.jobs[j].status not in LIVE:
-                    done = self.settle(t, i, self.result(s, j, s.rows[i]))
+                done = self.hear(t, event)
                 yield "the job's event is handled", done
                 if more and done is not t:
-                    yield (
-                        "!the job's event is handled and comes again",
-                        done._replace(events=s.events, faults=s.faults + 1),
-                    )
+                    again = done._replace(events=s.events, faults=s.faults + 1)
+                    yield "!the job's event is handled and comes again", again
             if more:
                 yield "!an event is lost", t._replace(faults=s.faults + 1)
+
+    def stop_all(self, s):
+        for row in s.rows:
+            j = self.seen(s, row.name)
+            if s.phase == "ended" and row.open and j is not None:
+                s = self.stop(s, j)
+        return s
+
+    def hear(self, s, name):
+        i, j = at(s.rows, name), self.seen(s, name)
+        if i is None or j is None or not s.rows[i].open or s.jobs[j].status in LIVE:
+            return s
+        return self.settle(s, i, self.result(s, j, s.rows[i]))
 
     def sweep(self, s, i, row):
         j = self.seen(s, row.name)
@@ -366,56 +370,18 @@ class Model:
         return s.jobs[j].status == "running" and s.rows[i].open and s.rows[i].token == s.token
 
 
-def run_entry(s, k):
-    return s.entry if k is None else s.rows[k].entry
+@pytest.fixture(scope="session")
+def explored(explore):
+    """Explore the protocol without some rules in a world of its own: (states, trace to what is broken, or None)."""
+
+    def run(world, without=""):
+        rules = replace(Protocol(), **dict.fromkeys(without.split(), False))
+        return explore(Model(rules, World(**world)))
+
+    return run
 
 
-def explore(model, limit=1_500_000):
-    """Return (states, shortest trace to what is broken or stuck, or None)."""
-    start = State()
-    parent, back = {start: None}, {start: []}
-    todo = deque([start])
-
-    def trace(s, last):
-        labels = [last]
-        while parent[s] is not None:
-            s, label = parent[s]
-            labels.append(label)
-        return labels[::-1]
-
-    while todo:
-        s = todo.popleft()
-        if broken := model.broken(s):
-            return len(parent), trace(s, broken)
-        for label, t in model.steps(s):
-            if t not in parent:
-                assert len(parent) < limit, "the model is too large to be explored"
-                parent[t], back[t] = (s, label), []
-                todo.append(t)
-            if label[0] != "!":
-                back[t].append(s)
-    reached = [s for s in parent if model.goal(s)]
-    can_end = set(reached)
-    while reached:
-        for s in back[reached.pop()]:
-            if s not in can_end:
-                can_end.add(s)
-                reached.append(s)
-    stuck = next((s for s in parent if s not in can_end), None)
-    return len(parent), trace(stuck, "stuck for ever") if stuck is not None else None
-
-
-if __name__ == "__main__":
-    import time
-
-    for w in (World(), World(events=False), World(again=True), World(faults=3)):
-        t = time.time()
-        n, tr = explore(Model(world=w))
-        print(w, n, time.time() - t, *(tr or ()), sep="\n   ")
-    for fl in fields(Protocol):
-        for w in (World(), World(again=True), World(faults=3)):
-            n, tr = explore(Model(replace(Protocol(), **{fl.name: False}), w))
-            if tr or w.faults == 3:
-                print(fl.name, w, n, *(tr or ()), sep="\n   ")
-            if tr:
-                break
+@pytest.fixture
+def rules():
+    """The names of the protocol's rules."""
+    return {field.name for field in fields(Protocol)}
