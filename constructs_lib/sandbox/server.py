@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import botocore.session
 from botocore.config import Config
 from moto.core.base_backend import BackendDict
+from moto.core.config import default_user_config
 from moto.core.model_instances import reset_model_data
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from moto.s3.models import s3_backends
@@ -185,6 +186,7 @@ class Sandbox:
         undo.enter_context(_exported("MOTO_PORT", str(port)))  # moto calls back to it
         undo.callback(_forget)
         moto_time.use(self.clock)
+        default_user_config["iam"]["load_aws_managed_policies"] = True  # roles attach them
         patches = Patches()
         undo.callback(patches.undo)
         undo.callback(self._wait_for_threads)
@@ -259,7 +261,7 @@ class Sandbox:
             LOG.warning("still running after the sandbox stopped: %s", ", ".join(left))
 
 
-class _Quiet(MotoRequestHandler):  # type: ignore[misc] - moto is untyped
+class _Quiet(MotoRequestHandler):  # type: ignore[misc]  # moto is untyped
     disable_nagle_algorithm = True
 
     def log_request(self, *_: object) -> None:
