@@ -6,9 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import jsii
 from aws_cdk import Acknowledgment, Validations, aws_iam, aws_organizations
-from constructs import IValidation
 
 from constructs_lib.facts import iam
 from constructs_lib.model import InvalidInputError, is_unresolved
@@ -23,19 +21,26 @@ if TYPE_CHECKING:
     from constructs_lib.guardrails.forms import Document, Statement
 
 __all__ = [
-    "Boundaries",
     "add_statements",
     "add_to_permission_set",
     "longer_than_documented",
     "managed_policy",
     "require_fit",
     "service_control_policy",
+    "set_boundary",
 ]
 
 _ACKNOWLEDGED = (
     Acknowledgment(
-        id="AwsSolutions-IAM5",
-        reason="the conditions are what restricts; a boundary allows by nature all that others may grant",
+        id="AwsSolutions-IAM5[Resource::*]",
+        reason="the conditions are what restricts; a boundary leaves by nature everything to what others grant",
+    ),
+    Acknowledgment(
+        id="AwsSolutions-IAM5[Action::*]",
+        reason="a boundary gives nothing: it must cover whatever other policies may grant, less the denials in it",
+    ),
+    Acknowledgment(
+        id="AwsSolutions-IAM5", reason="cdk-nag cannot read NotAction, with which a boundary spares the rest"
     ),
     Acknowledgment(
         id="CloudFormation-Validate::W2512",
@@ -172,45 +177,25 @@ def _path(identity: Any) -> str:
     return identity.node.path if hasattr(identity, "node") else type(identity).__name__
 
 
-@jsii.implements(IValidation)
-class Boundaries:
-    """Sets a permissions boundary on roles, and says at synth if something else replaced it."""
+def set_boundary(role: aws_iam.IRole, boundary: aws_iam.ManagedPolicy) -> None:
+    """Set the permissions boundary of a role.
 
-    def __init__(self) -> None:
-        self._roles: list[tuple[aws_iam.CfnRole, str]] = []
-
-    def set(self, role: aws_iam.IRole | aws_iam.CfnRole, boundary: aws_iam.ManagedPolicy) -> None:
-        """Set the boundary of a role.
-
-        Raises
-        ------
-        InvalidInputError
-            If the role is not made in this app, or has another boundary.
-        """
-        resource = role if isinstance(role, aws_iam.CfnRole) else role.node.default_child
-        if not isinstance(resource, aws_iam.CfnRole):
-            raise InvalidInputError(
-                f"{role.node.path}: an imported role's boundary cannot be set here; set it where the role is made, or "
-                "pass boundary=False to add the guardrail's denials to its policies"
-            )
-        arn, before = boundary.managed_policy_arn, resource.permissions_boundary
-        if before is not None and before != arn:
-            raise InvalidInputError(
-                f"{role.node.path}: it has a permissions boundary already ({_known(before)}), and a role has one; pass "
-                "boundary=False to add the guardrail's denials to its policies, or add deny_document to that boundary"
-            )
-        resource.permissions_boundary = arn
-        self._roles.append((resource, arn))
-
-    def validate(self) -> list[str]:
-        """Return the roles whose boundary an aspect has replaced."""
-        return [
-            f"{role.node.path}: the guardrail's permissions boundary was replaced, by an aspect or by context; add the "
-            "deny_document to the other boundary, or apply the guardrail with boundary=False"
-            for role, arn in self._roles
-            if role.permissions_boundary != arn
-        ]
-
-
-def _known(arn: str) -> str:
-    return "known at deploy" if is_unresolved(arn) else arn
+    Raises
+    ------
+    InvalidInputError
+        If the role is not made in this app, or has another boundary.
+    """
+    resource = role.node.default_child
+    if not isinstance(resource, aws_iam.CfnRole):
+        raise InvalidInputError(
+            f"{role.node.path}: an imported role's boundary cannot be set here; leave boundary=True out, and set it "
+            "where the role is made"
+        )
+    arn, before = boundary.managed_policy_arn, resource.permissions_boundary
+    if before is not None and before != arn:
+        known = "known at deploy" if is_unresolved(before) else before
+        raise InvalidInputError(
+            f"{role.node.path}: it has a permissions boundary already ({known}), and a role has one; leave "
+            "boundary=True out (the denials bind without it), or add the guardrail's deny_document to that boundary"
+        )
+    resource.permissions_boundary = arn

@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from aws_cdk import Annotations, Names, aws_iam
+from aws_cdk import Annotations, Names
 from constructs import Construct
 
 from constructs_lib.guardrails import attaching
-from constructs_lib.model import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aws_cdk import aws_organizations, aws_sso
+    from aws_cdk import aws_iam, aws_organizations, aws_sso
 
     from constructs_lib.guardrails.forms import Document
 
@@ -41,6 +40,7 @@ class Guardrail(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._deny, self._boundary_statements, self._shorter = deny, boundary, shorter
+        self._applied: set[str] = set()
 
     @property
     def deny_document(self) -> Document:
@@ -57,16 +57,16 @@ class Guardrail(Construct):
         """A managed policy to use as a permissions boundary, made once."""
         return attaching.managed_policy(self, "Boundary", self.boundary_document, f"boundary of {self.node.path}")
 
-    def apply_to(self, role: aws_iam.IRole | aws_iam.CfnRole, *, boundary: bool = True) -> Self:
-        """Restrict a role; it is given nothing by this.
+    def apply_to(self, role: aws_iam.IRole, *, boundary: bool = False) -> Self:
+        """Restrict a role, whatever its policies allow; it is given nothing by this.
 
         Parameters
         ----------
-        role : IRole or CfnRole
-            The role.
+        role : IRole
+            The role; the denials go into its inline policy. An imported role must be mutable.
         boundary : bool
-            Set the role's permissions boundary, which binds whatever its policies allow. False adds the denials to its
-            policies instead: for an imported role, and for one that has a boundary.
+            Set the guardrail's boundary on the role as well. An aspect (``PermissionsBoundary.of(...)``, or the
+            boundary in the app's context) replaces it at synth; the denials stay.
 
         Returns
         -------
@@ -76,13 +76,11 @@ class Guardrail(Construct):
         Raises
         ------
         InvalidInputError
-            If the role has another boundary or is imported, or, with ``boundary=False``, takes no policy.
+            If the role takes no policy, or, with ``boundary``, has another boundary or is imported.
         """
         if boundary:
-            self._boundaries.set(role, self.boundary)
-        elif isinstance(role, aws_iam.CfnRole):
-            raise InvalidInputError(f"{role.node.path}: a CfnRole takes no statements; give its L2 Role, or a boundary")
-        else:
+            attaching.set_boundary(role, self.boundary)
+        if not self._has_denials(role):
             attaching.add_statements(role, self._fitting(self._deny, "role-inline")["Statement"])
         return self
 
@@ -124,11 +122,11 @@ class Guardrail(Construct):
         attaching.add_to_permission_set(permission_set, self._deny["Statement"], self._shorter)
         return self
 
-    @cached_property
-    def _boundaries(self) -> attaching.Boundaries:
-        boundaries = attaching.Boundaries()
-        self.node.add_validation(boundaries)
-        return boundaries
+    def _has_denials(self, role: aws_iam.IRole) -> bool:
+        path = role.node.path
+        known = path in self._applied
+        self._applied.add(path)
+        return known
 
     def _fitting(self, made: Document, kind: str) -> Document:
         attaching.require_fit(made, kind, self._shorter)

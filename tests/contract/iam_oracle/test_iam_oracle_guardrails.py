@@ -48,7 +48,7 @@ def synthesize(**props):
     launcher = aws_iam.Role(stack, "Launcher", assumed_by=aws_iam.AccountRootPrincipal())
     people = aws_sso.CfnPermissionSet(stack, "People", instance_arn="arn", name="people", inline_policy=INLINE)
     guardrail = InstanceTypeGuardrail(stack, "Approved", **{"allowed": ALLOWED, **props})
-    guardrail.apply_to(role, boundary=False)
+    guardrail.apply_to(role)
     guardrail.grants.launch(launcher)
     guardrail.apply_to_permission_set(people)
     guardrail.add_service_control_policy("Scp", target_ids=["111122223333"])

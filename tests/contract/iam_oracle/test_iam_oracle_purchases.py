@@ -39,7 +39,7 @@ def forms_of(*, buyer, **props):
     stack = cdk.Stack(cdk.App(), "Guarded")
     guardrail = PurchaseGuardrail(stack, "Spend", buyers=[buyer], **props)
     role = aws_iam.Role(stack, "Role", assumed_by=aws_iam.AccountRootPrincipal())
-    guardrail.apply_to(role, boundary=False)
+    guardrail.apply_to(role)
     assert guardrail.boundary
     scp = guardrail.add_service_control_policy("Scp", target_ids=["r-ab12"])
     resources = cdk.assertions.Template.from_stack(stack).to_json()["Resources"]
