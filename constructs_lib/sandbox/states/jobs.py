@@ -94,8 +94,8 @@ def _pause(env: Any, wake: threading.Event, *, polls: bool) -> None:
     if polls:
         time.sleep(_POLL_REAL_SECONDS)
     limits = [limit for limit in (env.deadline, next_poll if polls else None) if limit is not None]
-    waiting.wait(env, min(limits, default=None), wake)
-    if env.deadline is not None and clock.now() >= env.deadline:
+    reached = waiting.wait(env, min(limits, default=None), wake)
+    if reached and env.deadline is not None and clock.now() >= env.deadline:
         raise EvalTimeoutError
 
 

@@ -14,7 +14,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.execute_state import Exe
 from moto.stepfunctions.parser.asl.eval.program_state import ProgramEnded, ProgramError
 from moto.stepfunctions.parser.asl.utils.json_path import NoSuchJsonPathError
 
-from . import engine
+from . import definitions, engine
 from .failures import RUNTIME, failed, missing_path
 from .patching import ENGINE, needs, original, replaces, wraps
 from .progress import Progress
@@ -43,7 +43,7 @@ needs(ENGINE + "asl.eval.program_state:ProgramError.__init__", "self error")
 
 @wraps(_PARSE, "definition")
 def parse(plain: Any, definition: str) -> Any:
-    """Parse a definition once, with the grammar's one wrong number type put right."""
+    """Parse a definition once and look at its transitions, which the grammar does not."""
     del plain
     return _parse(definition)
 
@@ -54,17 +54,10 @@ def _parse(definition: str) -> Any:
         document = json.loads(definition)
     except ValueError:
         return original(_PARSE)(definition)
-    return original(_PARSE)(json.dumps(_floats(document)))
-
-
-def _floats(value: Any) -> Any:
-    """Return a definition whose ToleratedFailurePercentage is not an integer, which the grammar refuses."""
-    if isinstance(value, dict):
-        return {
-            key: float(item) if key == "ToleratedFailurePercentage" and type(item) is int else _floats(item)
-            for key, item in value.items()
-        }
-    return [_floats(item) for item in value] if isinstance(value, list) else value
+    parsed = original(_PARSE)(json.dumps(definitions.with_floats(document)))
+    if wrong := list(definitions.problems(document)):
+        raise ValueError("; ".join(wrong))
+    return parsed
 
 
 @replaces(_COMPONENT + "program.program:Program.eval", "self env")

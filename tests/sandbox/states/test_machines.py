@@ -162,6 +162,22 @@ class TestMachines:
         assert _code(sfn.create_state_machine, definition="{", **request) == "InvalidDefinition"
         assert _code(sfn.create_state_machine, definition='{"StartAt": "A"}', **request) == "InvalidDefinition"
 
+    @pytest.mark.parametrize(
+        ("states", "words"),
+        [
+            ({"P": {"Type": "Pass", "Next": "Q"}}, "no state is named 'Q' at /States/P"),
+            ({"P": {"Type": "Pass", "End": True}, "Q": {"Type": "Fail"}}, "no state leads to 'Q' at /States/Q"),
+            (
+                {"M": {"Type": "Map", "ItemProcessor": {"StartAt": "X", "States": PASS}, "End": True}},
+                "no state is named 'X' at /States/M/ItemProcessor/StartAt",
+            ),
+        ],
+    )
+    def test_a_transition_that_leads_nowhere_is_refused(self, machine: Any, states: Any, words: str) -> None:
+        with pytest.raises(ClientError, match=words) as refused:
+            machine(states)
+        assert refused.value.response["Error"]["Code"] == "InvalidDefinition"
+
     def test_an_update_changes_later_executions_only(
         self, sfn: Any, machine: Any, start: Any, end: Any, reaches: Any
     ) -> None:

@@ -60,12 +60,12 @@ def test_items_may_be_chosen_with_jsonata(run: Any, distributed: bool) -> None:
 
 
 def test_no_more_items_run_at_once_than_allowed(slow: Any, start: Any, end: Any, reaches: Any, events_of: Any) -> None:
-    arn = start(_map({"W": {"Type": "Wait", "Seconds": 100, "End": True}}, MaxConcurrency=2), [0, 1, 2, 3, 4])
+    arn = start(_map({"W": {"Type": "Wait", "Seconds": 1000, "End": True}}, MaxConcurrency=2), [0, 1, 2, 3, 4])
     for running in (2, 4, 5):
         reaches(arn, "WaitStateEntered", running)
-        slow.jump(95)
+        slow.jump(900)
         assert [e["type"] for e in events_of(arn)].count("WaitStateEntered") == running
-        slow.jump(20)
+        slow.jump(200)
     assert end(arn)["output"] == [0, 1, 2, 3, 4]
 
 

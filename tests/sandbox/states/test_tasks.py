@@ -123,6 +123,12 @@ class TestLambda:
         assert found["output"]["Error"] == error
         assert json.loads(found["output"]["Cause"])["errorType"] == error
 
+    def test_a_result_of_more_than_256_kib_ends_the_execution(self, make_function: Any, run: Any) -> None:
+        function = make_function("def handler(event, context): return 'x' * 300_000")
+        catch = [{"ErrorEquals": ["States.ALL"], "Next": "Caught"}]
+        task = _task(INVOKE, {"FunctionName": function}, Catch=catch)
+        assert run(task | {"Caught": {"Type": "Succeed"}})["error"] == "States.DataLimitExceeded"
+
     def test_too_many_requests_have_their_own_error_that_a_retry_outlives(
         self, sandbox: Sandbox, make_function: Any, run: Any, events_of: Any
     ) -> None:
