@@ -79,8 +79,8 @@ class RunRecord:
         entries = resources.get("InstancePreferences") or [resources]
         selected = resources.get("SelectedInstanceType") or resources.get("InstanceType")
         rank = next((i for i, e in enumerate(entries, 1) if e.get("InstanceType") == selected), None)
-        status = described["TrainingJobStatus"]
-        terminal = facts.job_states("training")[status]
+        status = described.get("TrainingJobStatus", "")
+        terminal = facts.job_states("training").get(status, False)  # a status that nobody knows is no end
         winner = entries[rank - 1] if rank else {}
         cause = str(described.get("FailureReason", ""))
         end, failure = _end(described, cause, stopped_for) if terminal else (None, None)

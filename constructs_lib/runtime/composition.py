@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import InvalidInputError
+from constructs_lib.model.approvals import ALLOWED_TYPES_VARIABLE
 from constructs_lib.runtime.adapters.clients import CALL_LIFE, clients, require_model
 from constructs_lib.runtime.adapters.executions import Executions
 from constructs_lib.runtime.adapters.training_jobs import TrainingJobs
@@ -22,7 +25,7 @@ from constructs_lib.runtime.services.patience import Patience
 from constructs_lib.runtime.services.sweeping import Sweeping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from constructs_lib.runtime.ports import (
         Clock,
@@ -60,6 +63,7 @@ def build(
     launcher_timeout: float,
     clock: Clock,
     write: Writer,
+    approved: Mapping[str, Sequence[str]] = MappingProxyType({}),
     model: Callable[[Any], None] = require_model,
 ) -> Services:
     """Put the services together.
@@ -77,6 +81,8 @@ def build(
     clock : Clock
     write : Writer
         Takes the log lines.
+    approved : Mapping
+        The instance types that guardrails approve, by the guardrail's path; without any, all are.
     model : callable
         Judges the model of ``create``.
     """
@@ -91,7 +97,7 @@ def build(
     completion = Completion(means)
     # A sweep leaves the rest to the next one while there is still time for the row it is at.
     sweeping = Sweeping(means, completion, budget=launcher_timeout / 2)
-    launching = Launching(means, completion, sweeping)
+    launching = Launching(means, completion, sweeping, approved)
     return Services(launching, completion, sweeping, Draining(means, sweeping, _DRAIN_SECONDS))
 
 
@@ -99,7 +105,12 @@ def build(
 def services(table: str) -> Services:
     """Return the services of this process, built on first use."""
     return build(
-        **clients(), table=table, launcher_timeout=float(setting(LAUNCHER_TIMEOUT)), clock=time, write=_write_line
+        **clients(),
+        table=table,
+        launcher_timeout=float(setting(LAUNCHER_TIMEOUT)),
+        clock=time,
+        write=_write_line,
+        approved=json.loads(os.environ.get(ALLOWED_TYPES_VARIABLE, "{}")),
     )
 
 

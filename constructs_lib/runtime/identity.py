@@ -52,6 +52,12 @@ class Identity:
         """How often the execution had been redriven when it entered the state."""
         return int(self.entry.get("redrive", 0))
 
+    @property
+    def place(self) -> dict[str, str]:
+        """The region and the account of the execution."""
+        _, _, _, region, account, *_ = self.execution.split(":")
+        return {"region": region, "account": account}
+
     def tags(self) -> dict[str, str]:
         """Return the tags that name the owner on the job itself; what does not fit a tag stands there as a hash."""
         entry = " ".join(f"{key}={value}" for key, value in sorted(self.entry.items()))

@@ -138,7 +138,7 @@ class SageMaker:
         return [name for name, job in self.jobs.items() if job.status in LIVE]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dynamodb():
     with pytest.MonkeyPatch.context() as patch, mock_aws():
         patch.setenv("AWS_ACCESS_KEY_ID", "test")

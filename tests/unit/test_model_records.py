@@ -73,7 +73,20 @@ def test_a_job_that_we_stopped_ends_in_what_we_stopped_it_for():
     assert record("Completed", stopped_for=RunEnd.TIMED_OUT).end is RunEnd.COMPLETED
 
 
-@pytest.mark.parametrize("status", ["InProgress", "Stopping", "Deleting"])
+@pytest.mark.parametrize("said", [{"FailureReason": "CapacityError: no capacity"}, {}])
+def test_a_job_that_waited_in_vain_until_its_limit_lacked_capacity_whichever_status_it_has(said):
+    never_ran = {"TrainingStartTime": None, "StoppingCondition": {"MaxPendingTimeInSeconds": 85 * 60}}
+    assert record("Stopped", **never_ran, **said).end is RunEnd.INSUFFICIENT_CAPACITY
+    assert record("Stopped", TrainingStartTime=None, StoppingCondition={}).end is RunEnd.STOPPED
+    assert record("Stopped", stopped_for=RunEnd.STACK_DELETED, **never_ran, **said).end is RunEnd.STACK_DELETED
+
+
+def test_a_record_comes_back_from_its_plain_form():
+    for run in (record("Failed", FailureReason="CapacityError"), RunRecord.not_created("a", RunEnd.QUOTA_EXCEEDED)):
+        assert RunRecord.from_dict(run.to_dict()) == run
+
+
+@pytest.mark.parametrize("status", ["InProgress", "Stopping", "Deleting", "NobodyKnows"])
 def test_a_job_that_moves_has_no_end(status):
     assert record(status).end is None
 

@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from constructs_lib.model import FailureClass, RunEnd, RunRecord, end_of
+from constructs_lib.model.approvals import types_in, unapproved
 from constructs_lib.rules import Severity, check_request
 from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
 from constructs_lib.runtime.services.completion import taken_by_another
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from constructs_lib.runtime.launch import Launch
     from constructs_lib.runtime.run_table import Row, Taken
     from constructs_lib.runtime.services.completion import Completion
@@ -25,11 +28,15 @@ _REQUEST_KINDS = {"training": "training-job"}
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """Creates the one job of one entry of a state, or finds the one that an earlier try created."""
+    """Creates the one job of one entry of a state, or finds the one that an earlier try created.
+
+    ``approved`` is what the guardrails over the stack approve: patterns of instance types by the guardrail's path.
+    """
 
     means: Means
     completion: Completion
     sweeping: Sweeping
+    approved: Mapping[str, Sequence[str]]
 
     def launch(self, launch: Launch) -> str:
         """Launch, or adopt; the job's end answers the task later.
@@ -90,10 +97,15 @@ class Launching:
         return "answered"
 
     def _reason_against(self, launch: Launch) -> RunRecord | None:
+        """Return the record of a launch that must not create anything, or ``None``."""
         if self.means.table.draining():
             return RunRecord.not_created(launch.name, RunEnd.STACK_DELETED, "the stack is being deleted")
+        request = launch.full_request()
+        if words := unapproved(launch.name, types_in(request), self.approved):
+            denied = FailureClass.PERMISSION
+            return RunRecord.not_created(launch.name, end_of(denied), words, failure=denied)
         now = datetime.fromtimestamp(self.means.clock.time(), UTC)
-        findings = check_request(_REQUEST_KINDS[launch.kind], launch.full_request(), now=now)
+        findings = check_request(_REQUEST_KINDS[launch.kind], request, now=now, declared=launch.identity.place)
         errors = [str(finding) for finding in findings if finding.severity is Severity.ERROR]
         if not errors:
             return None

@@ -201,6 +201,8 @@ class World:
         self.lines: list[dict[str, Any]] = []
         self.windows: Counter[tuple[str, str]] = Counter()
         self.machines: list[Machine] = []
+        self.judge_model = lambda client: None
+        self.approved: dict[str, list[str]] = {}
         self.planned: dict[str, str] = {}  # the fault that the next call of a name meets
 
     def machine(self, **kw):
@@ -224,7 +226,8 @@ class World:
             launcher_timeout=TIMEOUT,
             clock=self.clock,
             write=lambda line: self.lines.append(json.loads(line)),
-            model=lambda client: None,
+            model=self.judge_model,
+            approved=self.approved,
         )
 
     def states(self, method, **request):

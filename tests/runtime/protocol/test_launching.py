@@ -6,6 +6,8 @@ import itertools
 
 import pytest
 
+from constructs_lib.runtime.errors import ServiceModelError
+
 CREATE = "sagemaker.create_training_job"
 ANSWER = "stepfunctions.send_task_success"
 CLOSE = "dynamodb.update_item"
@@ -205,6 +207,31 @@ def test_a_request_that_breaks_a_rule_is_refused_in_the_rules_words_before_any_c
     (answer,) = machine.answers
     assert answer.record["end"] == "InvalidRequest"
     assert "GPU-PL02" in answer.record["cause"]
+    assert not world.sagemaker.jobs
+
+
+def test_a_type_that_a_guardrail_over_the_stack_does_not_approve_is_refused_in_its_words(world):
+    world.approved = {"Org/Approved": ["ml.g5.*"]}
+    machine = world.machine()
+    machine.start().finish()
+    (answer,) = machine.answers
+    assert (answer.record["end"], answer.record["failure"]) == ("PermissionDenied", "permission")
+    assert "asks for ml.p5.48xlarge, which the guardrail Org/Approved does not approve" in answer.record["cause"]
+    assert not world.sagemaker.jobs
+    world.approved = {"Org/Approved": ["ml.g5.*", "ml.p5.48xlarge"]}
+    world.machine().start().finish()
+    assert len(world.sagemaker.jobs) == 1
+
+
+def test_a_model_that_is_too_old_is_refused_before_anything_is_written_or_created(world):
+    def too_old(client):
+        raise ServiceModelError("too old")
+
+    world.judge_model = too_old
+    machine = world.machine()
+    first = machine.start()
+    assert isinstance(first.error, ServiceModelError)
+    assert not world.rows()
     assert not world.sagemaker.jobs
 
 
