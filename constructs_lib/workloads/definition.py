@@ -146,15 +146,14 @@ def optimized_states(launch: Launch) -> dict[str, Any]:
     """
     name = launch.name
     described = {"Variable": "$.Cause", "StringMatches": '{*"TrainingJobStatus"*}'}
-    completed = {"Variable": "$.job.TrainingJobStatus", "StringEquals": "Completed"}
-    explained = {"Variable": "$.job.FailureReason", "IsPresent": True}
+    completed = {"Variable": "$.TrainingJobStatus", "StringEquals": "Completed"}
+    explained = {"Variable": "$.FailureReason", "IsPresent": True}
     states: dict[str, Any] = {
         "Launch": {
             "Type": "Task",
             "Resource": f"arn:{launch.partition}:states:::sagemaker:createTrainingJob.sync",
             "Parameters": {"TrainingJobName.$": _name_per_try(launch), **launch.request},
             "TimeoutSeconds": launch.seconds,
-            "ResultSelector": {"job.$": "$"},
             "Retry": [{"ErrorEquals": ["SageMaker.ThrottlingException"], "IntervalSeconds": 2, "MaxAttempts": 6}],
             "Catch": [
                 {"ErrorEquals": ["States.Timeout"], "Next": name(RunEnd.TIMED_OUT)},
@@ -164,11 +163,16 @@ def optimized_states(launch: Launch) -> dict[str, Any]:
         },
         # The cause of a job that failed is its description as text; the cause of a refused call is a sentence.
         "Caught": _choice(launch, [(described, "Read")], "Refused"),
-        "Read": {"Type": "Pass", "Parameters": {"job.$": "States.StringToJson($.Cause)"}, "Next": name("Ended")},
+        "Read": {
+            "Type": "Pass",
+            "Parameters": {"job.$": "States.StringToJson($.Cause)"},
+            "OutputPath": "$.job",
+            "Next": name("Ended"),
+        },
         "Ended": _choice(launch, [(completed, "Completed"), (explained, "Explained")], "Unexplained"),
-        "Completed": {"Type": "Succeed", "OutputPath": "$.job"},
+        "Completed": {"Type": "Succeed"},
         "Refused": _record(launch, {**_NO_JOB, "cause.$": "States.Format('{}: {}', $.Error, $.Cause)"}),
-        "Explained": _record(launch, {**_OF_JOB, "cause.$": "$.job.FailureReason"}),
+        "Explained": _record(launch, {**_OF_JOB, "cause.$": "$.FailureReason"}),
         "Unexplained": _record(launch, {**_OF_JOB, "cause": ""}),
         "Judge": _choice(launch, _judgement(), RunEnd.UNKNOWN),
     }
@@ -178,9 +182,9 @@ def optimized_states(launch: Launch) -> dict[str, Any]:
 
 
 _OF_JOB = {
-    "job_name.$": "$.job.TrainingJobName",
-    "status.$": "$.job.TrainingJobStatus",
-    "secondary.$": "$.job.SecondaryStatus",
+    "job_name.$": "$.TrainingJobName",
+    "status.$": "$.TrainingJobStatus",
+    "secondary.$": "$.SecondaryStatus",
 }
 _NO_JOB = {"status": "NotCreated", "secondary": ""}
 

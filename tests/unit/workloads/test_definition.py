@@ -71,12 +71,13 @@ def run(definition, outcome):
         )
         data = outcome
     else:
-        name, data = task["Next"], {"job": outcome}
+        name, data = task["Next"], outcome
     while states[name]["Type"] not in ("Succeed", "Fail"):
         state = states[name]
         if state["Type"] == "Pass":
             fields = state["Parameters"].items()
             data = {k.removesuffix(".$"): evaluate(v, data) if k.endswith(".$") else v for k, v in fields}
+            data = look_up(state["OutputPath"], data) if "OutputPath" in state else data
             name = state["Next"]
         else:
             name = next((rule["Next"] for rule in state["Choices"] if holds(rule, data)), state["Default"])
