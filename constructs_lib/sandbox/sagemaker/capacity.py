@@ -13,7 +13,7 @@ import yaml
 from constructs_lib.sandbox.errors import SandboxError
 
 from .capacity_file import read_capacity
-from .seeds import UNLIMITED, JobTimes, Level, PlanSeed
+from .seeds import UNLIMITED, JobTimes, Level, OfferingSeed, PlanSeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +38,8 @@ class Capacity:
         is unlimited.
     plans
         Training plans that exist from the start.
+    offerings
+        Training plans that can be bought.
     job, overrides
         How long the phases of a job take, in general and by job name pattern (the first that matches counts).
 
@@ -57,6 +59,7 @@ class Capacity:
     default_free: float = UNLIMITED
     quotas: Mapping[str, int] = field(default_factory=dict)
     plans: tuple[PlanSeed, ...] = ()
+    offerings: tuple[OfferingSeed, ...] = ()
     job: JobTimes = JobTimes()  # noqa: RUF009  frozen
     overrides: tuple[tuple[str, JobTimes], ...] = ()
 
@@ -101,6 +104,9 @@ class Capacity:
         for plan in self.plans:
             counts = "+".join(str(segment.count) for segment in plan.segments)
             yield f"plan {plan.name}: {counts} x {plan.instance_type} for {plan.target}"
+        for offering in self.offerings:
+            counts = " or ".join(map(str, offering.counts))
+            yield f"offering: {counts} x {offering.instance_type}, {_terms(offering)}"
 
 
 def _timeline(levels: tuple[Level, ...]) -> str:
@@ -115,6 +121,16 @@ def _when(level: Level) -> str:
         return datetime.fromtimestamp(level.at.seconds, UTC).strftime("at %Y-%m-%dT%H:%M:%SZ")
     minutes, seconds = divmod(level.at.seconds, 60)
     return f"after {minutes:.0f}m" + (f"{seconds:.0f}s" if seconds else "")
+
+
+def _terms(offering: OfferingSeed) -> str:
+    """Say how long an offering is and what it costs."""
+    days = " or ".join(map(str, offering.days))
+    parts = len(offering.segments)
+    length = f"{days} days" if days else "one segment" if parts == 1 else f"{parts} segments"
+    first, *later = offering.prices
+    costs = f"{first.amount} {offering.currency}" + (" an instance-hour" if first.per_hour else "")
+    return f"{length}, {costs}" + "".join(f", {price.amount} {_when(Level(price.at, 0))}" for price in later)
 
 
 def _number(count: float) -> str:

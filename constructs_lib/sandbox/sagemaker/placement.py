@@ -103,8 +103,12 @@ class Placement:
                     else:
                         self.agenda.at(at, self._new_level(name, level.free, zone))
         for plan in self.plans:
-            for segment in plan.segments:
-                self._follow_segment(plan, segment)
+            self.follow_plan(plan)
+
+    def follow_plan(self, plan: Plan) -> None:
+        """Put a plan's segments on the agenda; call it again when one of them ends later than it did."""
+        for segment in plan.segments:
+            self._follow_segment(plan, segment)
 
     def set_free(self, instance_type: str, free: float, zone: str | None, now: float) -> None:
         """Begin a new level and offer it."""
@@ -142,7 +146,7 @@ class Placement:
         return sum(holding.entry.count for holding in held)
 
     def _follow_segment(self, plan: Plan, segment: Segment) -> None:
-        self.agenda.at(segment.start, lambda t: self._offer({plan.arn}, t))
+        self.agenda.at(segment.opens, lambda t: self._offer({plan.arn}, t))
         self.agenda.at(segment.cut, lambda t: self._cut(plan, segment, t))
         self.agenda.at(segment.end, lambda t: self._offer({plan.arn}, t))  # from here on, waiting no longer counts
 
@@ -181,6 +185,8 @@ class Placement:
 
     def _cut(self, plan: Plan, segment: Segment, now: float) -> None:
         """End a segment's use: who runs there loses its instances; who waits for a plan that is over gives up."""
+        if now < segment.cut:
+            return  # it was extended
         for holding in [h for h in self._held if h.segment is segment]:
             self._take_back(holding)
             holding.ticket.evicted(holding, now)

@@ -1,4 +1,4 @@
-"""Training plans that already exist: their life on the clock, what of them is in use, and their describe calls."""
+"""Training plans: their life on the clock, what of them is in use, and their describe calls."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.sandbox.errors import ServiceError
+from constructs_lib.sandbox.switches import reading
 
 from .paging import page, sort_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Set
+    from collections.abc import Callable, Iterator, Sequence, Set
 
     from constructs_lib.sandbox.context import Context
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from .seeds import PlanSeed
     from .tags import Tags
 
-__all__ = ["Plan", "Plans", "Segment"]
+__all__ = ["DEAD", "Plan", "Plans", "Segment", "hours_and_minutes"]
 
+DEAD = ("Expired", "Failed")
 # How long before a segment's end its instances go, by target.
 # Source: SageMaker guide, reserve-capacity-with-training-plans; endpoints are not stated and taken as the others.
 _CUT = {"hyperpod-cluster": 3600}
@@ -28,12 +30,13 @@ _CUT_OTHERS = 1800
 
 @dataclass
 class Segment:
-    """One reserved capacity: from `start` to `end`, usable until `cut`."""
+    """One reserved capacity: from `start` to `end`, with instances from `opens` until `cut`."""
 
     arn: str
     start: float
     end: float
     cut: float
+    opens: float
     count: int
     zone: str
     in_use: int = 0
@@ -41,19 +44,27 @@ class Segment:
 
 @dataclass
 class Plan:
-    """One training plan."""
+    """One training plan: Pending until `paid_at`, Failed from `fails_at`, Describe shows it from `shown_from`."""
 
     arn: str
     seed: PlanSeed
     segments: list[Segment] = field(default_factory=list)
+    paid_at: float = float("-inf")
+    fails_at: float = float("inf")
+    failure: str = ""
+    shown_from: float = float("-inf")
 
     def status(self, now: float) -> str:
         """Return the plan's status."""
         if self.seed.status:
             return self.seed.status
+        if now >= self.fails_at:
+            return "Failed"
+        if now < self.paid_at:
+            return "Pending"
         if now >= self.segments[-1].end:
             return "Expired"
-        return "Active" if any(s.start <= now < s.end for s in self.segments) else "Scheduled"
+        return "Active" if any(s.opens <= now < s.end for s in self.segments) else "Scheduled"
 
     def segment(self, now: float) -> Segment:
         """Return the segment under way, else the next, else the last."""
@@ -63,20 +74,23 @@ class Plan:
         """Return the segment whose instances can be used now."""
         if self.status(now) != "Active":
             return None
-        return next((s for s in self.segments if s.start <= now < s.cut), None)
+        return next((s for s in self.segments if s.opens <= now < s.cut), None)
 
     def over(self, now: float) -> bool:
         """Say whether the plan will never give instances again."""
-        return self.status(now) in ("Expired", "Failed") or now >= self.segments[-1].cut
+        return self.status(now) in DEAD or now >= self.segments[-1].cut
 
 
 class Plans:
     """All training plans of the account.
 
+    The switch ``lag.describe-training-plan`` (seconds) is how long Describe and List do not see a plan that is bought
+    from then on, ``lag.training-plan-tags`` how long ListTags does not see its tags.
+
     Parameters
     ----------
     context
-        Account and region.
+        Account, region and switches.
     agenda
         The order of time.
     seeds, start
@@ -86,26 +100,44 @@ class Plans:
     """
 
     def __init__(self, context: Context, agenda: Agenda, seeds: tuple[PlanSeed, ...], start: float, tags: Tags) -> None:
-        self._agenda = agenda
+        self._agenda, self._context, self._tags = agenda, context, tags
         self._prefix = f"arn:aws:sagemaker:{context.region}:{context.account}"
         self._plans: dict[str, Plan] = {}
         for seed in seeds:
-            plan = Plan(f"{self._prefix}:training-plan/{seed.name}", seed)
-            for number, part in enumerate(seed.segments, 1):
-                begin, end = part.start.after(start), part.end.after(start)
-                arn = f"{self._prefix}:reserved-capacity/{seed.name}-{number}"
-                cut = end - _CUT.get(seed.target, _CUT_OTHERS)
-                plan.segments.append(Segment(arn, begin, end, cut, part.count, part.zone or f"{context.region}a"))
-            plan.segments.sort(key=lambda s: s.start)
-            self._plans[plan.arn] = plan
-            tags.create(plan.arn, [{"Key": key, "Value": value} for key, value in seed.tags])
+            self.add(seed, start)
 
     def __iter__(self) -> Iterator[Plan]:
         return iter(self._plans.values())
 
+    def arn(self, name: str) -> str:
+        """Return the ARN that follows from a plan's name."""
+        return f"{self._prefix}:training-plan/{name}"
+
     def get(self, arn: str) -> Plan | None:
         """Return a plan by its ARN."""
         return self._plans.get(arn)
+
+    def add(self, seed: PlanSeed, start: float) -> Plan:
+        """Keep a plan whose offsets count from `start`; it takes the place of one of its name."""
+        plan = Plan(self.arn(seed.name), seed)
+        for number, part in enumerate(seed.segments, 1):
+            begin, end = part.start.after(start), part.end.after(start)
+            cut = end - _CUT.get(seed.target, _CUT_OTHERS)
+            arn = f"{self._prefix}:reserved-capacity/{seed.name}-{number}"
+            zone = part.zone or f"{self._context.region}a"
+            plan.segments.append(Segment(arn, begin, end, cut, begin + part.late, part.count, zone))
+        plan.segments.sort(key=lambda s: s.start)
+        self._plans[plan.arn] = plan
+        self._tags.create(plan.arn, [{"Key": key, "Value": value} for key, value in seed.tags])
+        return plan
+
+    def buy(self, seed: PlanSeed, tags: Sequence[dict[str, str]], now: float) -> Plan:
+        """Keep a plan that is bought now, with the tags of the same call."""
+        plan = self.add(seed, now)
+        faults = self._context.faults
+        plan.shown_from = now + float(faults.state("lag.describe-training-plan", "0"))
+        self._tags.create(plan.arn, tags, seen_from=now + float(faults.state("lag.training-plan-tags", "0")))
+        return plan
 
     def free(self, arn: str, now: float, zones: Set[str] | None = None) -> int:
         """Return how many instances a plan can give now."""
@@ -120,6 +152,11 @@ class Plans:
         segment.in_use += count
         return segment
 
+    def shown(self, arn: str, now: float) -> Plan | None:
+        """Return a plan by its ARN if Describe and List know it."""
+        plan = self._plans.get(arn)
+        return plan if plan and self._is_shown(plan, now) else None
+
     def operations(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
         """Return the API operations by name."""
         return {
@@ -128,18 +165,21 @@ class Plans:
             "DescribeReservedCapacity": self._describe_reserved_capacity,
         }
 
+    def _is_shown(self, plan: Plan, now: float) -> bool:
+        forgets = reading(self._context.faults, "sagemaker.dead-plans") == "forgotten"
+        return now >= plan.shown_from and not (forgets and plan.status(now) in DEAD)
+
     def _describe(self, request: dict[str, Any]) -> dict[str, Any]:
         name = request["TrainingPlanName"]
-        arn = name if name.startswith("arn:") else f"{self._prefix}:training-plan/{name}"
         with self._agenda.moment() as now:
-            plan = self._plans.get(arn)
+            plan = self.shown(name if name.startswith("arn:") else self.arn(name), now)
             if plan is None:
                 raise ServiceError("ResourceNotFound", f"Training plan {name} does not exist.")
             return _summary(plan, now)
 
     def _list(self, request: dict[str, Any]) -> dict[str, Any]:
         with self._agenda.moment() as now:
-            rows = [_summary(plan, now) for plan in self._plans.values()]
+            rows = [_summary(plan, now) for plan in self._plans.values() if self._is_shown(plan, now)]
         wanted = {f["Value"] for f in request.get("Filters", ()) if f["Name"] == "Status"}
         rows = [row for row in rows if not wanted or row["Status"] in wanted]
         keys = (request.get("SortBy", "TrainingPlanName"), "TrainingPlanName")
@@ -162,12 +202,14 @@ class Plans:
 
 def _summary(plan: Plan, now: float) -> dict[str, Any]:
     current = plan.segment(now)
-    hours, minutes = _duration(sum(s.end - s.start for s in plan.segments))
+    hours, minutes = hours_and_minutes(sum(s.end - s.start for s in plan.segments))
     fee = {"UpfrontFee": plan.seed.upfront_fee, "CurrencyCode": plan.seed.currency} if plan.seed.upfront_fee else {}
+    failed = plan.failure and plan.status(now) == "Failed"
     return {
         "TrainingPlanArn": plan.arn,
         "TrainingPlanName": plan.seed.name,
         "Status": plan.status(now),
+        **({"StatusMessage": plan.failure} if failed else {}),
         "DurationHours": hours,
         "DurationMinutes": minutes,
         "StartTime": plan.segments[0].start,
@@ -182,14 +224,15 @@ def _summary(plan: Plan, now: float) -> dict[str, Any]:
 
 
 def _reserved_capacity(plan: Plan, segment: Segment, now: float) -> dict[str, Any]:
-    hours, minutes = _duration(segment.end - segment.start)
-    phase = "Scheduled" if now < segment.start else "Active" if now < segment.end else "Expired"
+    hours, minutes = hours_and_minutes(segment.end - segment.start)
+    phase = "Scheduled" if now < segment.opens else "Active" if now < segment.end else "Expired"
+    status = plan.status(now)
     return {
         "ReservedCapacityArn": segment.arn,
         "ReservedCapacityType": "Instance",
         "InstanceType": plan.seed.instance_type,
         "TotalInstanceCount": segment.count,
-        "Status": plan.seed.status or phase,
+        "Status": status if plan.seed.status or status in ("Pending", "Failed") else phase,
         "AvailabilityZone": segment.zone,
         "DurationHours": hours,
         "DurationMinutes": minutes,
@@ -198,6 +241,7 @@ def _reserved_capacity(plan: Plan, segment: Segment, now: float) -> dict[str, An
     }
 
 
-def _duration(seconds: float) -> tuple[int, int]:
+def hours_and_minutes(seconds: float) -> tuple[int, int]:
+    """Return a duration as SageMaker tells it."""
     hours, rest = divmod(int(seconds), 3600)
     return hours, rest // 60

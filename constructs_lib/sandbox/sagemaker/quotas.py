@@ -11,7 +11,32 @@ if TYPE_CHECKING:
 
     from .evaluation import Entry
 
-__all__ = ["check_quotas"]
+__all__ = ["PLANS_QUOTA", "check_quotas", "limit_exceeded", "reserved_quota"]
+
+# Source: SageMaker guide, training-plan-quotas.
+PLANS_QUOTA = "training-plan-total_count"
+
+
+def reserved_quota(instance_type: str) -> str:
+    """Return the name of the quota on a type's instances in training plans.
+
+    Examples
+    --------
+    >>> reserved_quota("ml.p5.48xlarge")
+    'reserved-capacity-ml-p5-48xlarge'
+    """
+    return f"reserved-capacity-{instance_type.replace('.', '-')}"
+
+
+def limit_exceeded(name: str, limit: int, used: int, delta: int, unit: str = "Instances") -> ServiceError:
+    """Return the refusal of a request that exceeds a quota, in AWS's words."""
+    return ServiceError(
+        "ResourceLimitExceeded",
+        f"The account-level service limit '{name}' is {limit} {unit}, with current utilization of {used}"
+        f" {unit} and a request delta of {delta} {unit}. Please use AWS Service Quotas to request"
+        " an increase for this quota. If AWS Service Quotas is not available, contact AWS support to request"
+        " an increase for this quota.",
+    )
 
 
 def check_quotas(
@@ -41,10 +66,4 @@ def check_quotas(
         name = f"{entry.instance_type} for {usage}"
         limit, used = limits.get(name), in_use(entry.instance_type, usage)
         if limit is not None and used + entry.count > limit:
-            raise ServiceError(
-                "ResourceLimitExceeded",
-                f"The account-level service limit '{name}' is {limit} Instances, with current utilization of {used}"
-                f" Instances and a request delta of {entry.count} Instances. Please use AWS Service Quotas to request"
-                " an increase for this quota. If AWS Service Quotas is not available, contact AWS support to request"
-                " an increase for this quota.",
-            )
+            raise limit_exceeded(name, limit, used, entry.count)

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["UNLIMITED", "JobTimes", "Level", "Moment", "PlanSeed", "SegmentSeed"]
+__all__ = [
+    "TARGETS",
+    "UNLIMITED",
+    "ExtensionSeed",
+    "JobTimes",
+    "Level",
+    "Moment",
+    "OfferingSeed",
+    "Payment",
+    "PlanSeed",
+    "Price",
+    "SegmentSeed",
+]
 
 UNLIMITED: Final = math.inf
+TARGETS: Final = ("training-job", "hyperpod-cluster", "endpoint", "studio-apps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +58,13 @@ class JobTimes:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSeed:
-    """One reserved capacity of a plan."""
+    """One reserved capacity of a plan; its instances come `late` seconds after its start."""
 
     start: Moment
     end: Moment
     count: int
     zone: str | None = None
+    late: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +79,49 @@ class PlanSeed:
     upfront_fee: str | None = None
     currency: str = "USD"
     tags: tuple[tuple[str, str], ...] = ()
+    extension: ExtensionSeed = field(default_factory=lambda: ExtensionSeed())  # noqa: PLW0108  defined below
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """How many seconds a payment takes, and the StatusMessage with which it then fails."""
+
+    takes: float = 120
+    fail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """From `at` on, something costs `amount`, in all or per instance-hour."""
+
+    at: Moment
+    amount: str
+    per_hour: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionSeed:
+    """By how many days a plan can be extended (None: as AWS documents) and at what price per instance-hour."""
+
+    days: tuple[int, ...] | None = None
+    price: str | None = None  # None: what the plan itself cost
+    payment: Payment = field(default_factory=Payment)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferingSeed:
+    """What AWS sells: fixed `segments`, or whole `days` from any 11:30 UTC to another."""
+
+    instance_type: str
+    counts: tuple[int, ...]
+    prices: tuple[Price, ...]
+    segments: tuple[SegmentSeed, ...] = ()
+    days: tuple[int, ...] = ()
+    zone: str | None = None
+    late: float = 0
+    targets: tuple[str, ...] = TARGETS
+    currency: str = "USD"
+    sold_from: Moment | None = None
+    sold_until: Moment | None = None
+    payment: Payment = field(default_factory=Payment)
+    extension: ExtensionSeed = field(default_factory=ExtensionSeed)

@@ -13,6 +13,8 @@ from .endpoints import Endpoints
 from .evaluation import evaluate
 from .placement import Placement
 from .plans import Plans
+from .plans_offerings import Offerings
+from .plans_purchases import Purchases
 from .resources import Resources
 from .supply import Supply
 from .tags import Tags
@@ -57,12 +59,15 @@ class SageMaker:
             plans = Plans(context, self._agenda, capacity.plans, start, tags)
             self._placement = Placement(self._agenda, Supply(capacity), plans, choose)
             self._placement.follow(capacity, start)
+            self._offerings = Offerings(capacity.offerings, start, context.faults, context.region)
+            self._purchases = Purchases(self._placement, self._offerings, capacity.quotas, context.faults)
             resources = Resources(context, self._agenda, tags)
             self._operations: dict[str, Callable[[Request], Request]] = {
                 **resources.operations(),
                 **Endpoints(resources).operations(),
                 **TrainingJobs(context, capacity, self._placement, tags).operations(),
                 **plans.operations(),
+                **self._purchases.operations(),
                 **tags.operations(),
             }
 
@@ -107,6 +112,29 @@ class SageMaker:
         """
         with self._agenda.moment() as now:
             self._placement.set_free(instance_type, free, zone, now)
+
+    def set_price(self, instance_type: str, amount: str) -> None:
+        """Let every offering of a type cost an amount per instance-hour from now on.
+
+        Raises
+        ------
+        SandboxError
+            If nothing of this type is sold.
+        """
+        with self._agenda.moment() as now:
+            self._offerings.set_price(instance_type, amount, now)
+
+    def purchases(self) -> list[dict[str, Any]]:
+        """Return everything that was bought, oldest first.
+
+        Returns
+        -------
+        list of dict
+            ``time`` (epoch seconds), ``operation``, ``plan`` (its ARN), ``offering``, ``fee``, ``currency`` and
+            ``tags`` by key.
+        """
+        with self._agenda.moment():
+            return [dict(row) for row in self._purchases.made]
 
     def evaluations(self, job_name: str) -> list[dict[str, Any]]:
         """Return what each evaluation of a job saw, oldest first.

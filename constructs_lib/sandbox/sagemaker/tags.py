@@ -25,14 +25,17 @@ class Tags:
     def __init__(self, agenda: Agenda) -> None:
         self._agenda = agenda
         self._tags: dict[str, dict[str, str]] = {}
+        self._seen_from: dict[str, float] = {}
 
-    def create(self, arn: str, tags: Sequence[dict[str, str]]) -> None:
-        """Keep the tags of a new resource."""
+    def create(self, arn: str, tags: Sequence[dict[str, str]], seen_from: float = 0) -> None:
+        """Keep the tags of a new resource, which ListTags shows from some moment on."""
         self._tags[arn] = {tag["Key"]: tag["Value"] for tag in tags}
+        self._seen_from[arn] = seen_from
 
     def drop(self, arn: str) -> None:
         """Forget a resource that was deleted."""
         self._tags.pop(arn, None)
+        self._seen_from.pop(arn, None)
 
     def of(self, arn: str) -> dict[str, str]:
         """Return a resource's tags."""
@@ -54,8 +57,10 @@ class Tags:
             return {"Tags": _rows(tags)}
 
     def _list(self, request: dict[str, Any]) -> dict[str, Any]:
-        with self._agenda.moment():
-            rows = _rows(self.of(request["ResourceArn"]))
+        arn = request["ResourceArn"]
+        with self._agenda.moment() as now:
+            tags = self.of(arn)
+            rows = _rows(tags) if now >= self._seen_from[arn] else []
         return page(rows, {"MaxResults": _PAGE} | request, "Tags", ("Key",))
 
     def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
