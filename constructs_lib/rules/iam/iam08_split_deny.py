@@ -5,7 +5,7 @@ from itertools import combinations
 from constructs_lib.model.wildcards import matches
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
 from constructs_lib.rules.iam._common import guards_of, names
-from constructs_lib.rules.policies.documents import Statement
+from constructs_lib.rules.policies.documents import Statement, as_list
 from constructs_lib.rules.policies.guards import ANY, Clause, Guard, covered_types
 
 
@@ -33,10 +33,10 @@ def split_deny(subject: Subject, app: App) -> Findings:
 def _pairs(subject: Subject, app: App) -> list[tuple[tuple[Guard, Clause], tuple[Guard, Clause]]]:
     lists = [(g, c) for g in _guards(subject) if not g.allows for c in g.having(ANY, negated=True)]
     pairs = [(one, other) for one, other in combinations(lists, 2) if _overlap(one[0], other[0])]
-    if subject.kind is not Kind.ROLE:
+    if subject.kind is not Kind.ROLE or not pairs:
         return pairs
     homes = app.once("iam08", _homes)
-    raw = subject.data["Statements"]
+    raw = as_list(subject.data.get("Statements", []))
 
     def home(guard: Guard) -> int | None:
         return homes.get(id(raw[int(guard.statement.path.removeprefix("Statement[").removesuffix("]"))]))
@@ -65,6 +65,8 @@ def _guards(subject: Subject) -> tuple[Guard, ...]:
 
 
 def _overlap(one: Guard, other: Guard) -> bool:
+    if one.statement is other.statement:
+        return False  # the operators of one statement are combined with AND
     same_actions = one.actions is None or other.actions is None or one.actions & other.actions
     return bool(same_actions) and one.rest == other.rest and _same_resources(one.statement, other.statement)
 
