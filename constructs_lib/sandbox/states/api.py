@@ -82,6 +82,16 @@ def _describe_state_machine(plain: Any, self: Any, state_machine_arn: str) -> An
     machine = self.stepfunction_backend.describe_state_machine(state_machine_arn)
     if getattr(machine, "deleting", False):
         answer.result["status"] = "DELETING"
+    if hasattr(machine, "revision"):  # one that was never updated has none
+        answer.result["revisionId"] = machine.revision
+    return answer
+
+
+@wraps(_RESPONSE + ".update_state_machine", "self")
+def _update_state_machine(plain: Any, self: Any) -> Any:
+    answer = plain(self)
+    machine = self.stepfunction_backend.describe_state_machine(self._get_param("stateMachineArn"))
+    answer.result["revisionId"] = machine.revision
     return answer
 
 

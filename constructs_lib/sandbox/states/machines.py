@@ -66,6 +66,7 @@ class Machines(StepFunctionsParserBackend):  # type: ignore[misc]
         self._refuse_deleting(self.describe_state_machine(arn))
         machine = super().update_state_machine(arn, *args, **kwargs)
         machine.update_date = engine.now()
+        machine.revision = str(uuid.uuid4())
         return machine
 
     def delete_state_machine(self, arn: str) -> None:

@@ -185,7 +185,9 @@ class TestMachines:
         before = start(arn, {"old": 1})
         reaches(before, "WaitStateEntered")
         new = json.dumps({"StartAt": "P", "States": {"P": {"Type": "Pass", "Result": "new", "End": True}}})
-        sfn.update_state_machine(stateMachineArn=arn, definition=new)
+        assert "revisionId" not in sfn.describe_state_machine(stateMachineArn=arn)
+        revision = sfn.update_state_machine(stateMachineArn=arn, definition=new)["revisionId"]
+        assert sfn.describe_state_machine(stateMachineArn=arn)["revisionId"] == revision
         assert end(start(arn))["output"] == "new"
         assert end(before)["output"] == {"old": 1}
         kept = sfn.describe_state_machine_for_execution(executionArn=before)["definition"]
