@@ -13,7 +13,7 @@ from constructs_lib.rules.subjects import Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["absent_denied", "guards_of", "names", "statements_of", "unknown_conditions"]
+__all__ = ["absent_denied", "actions_of", "guards_of", "names", "statements_of", "unknown_conditions"]
 
 
 _NOTHING = "[]"
@@ -27,6 +27,15 @@ def statements_of(subject: Subject) -> tuple[Statement, ...]:
 def _statements(subject: Subject) -> tuple[Statement, ...]:
     readable = isinstance(subject.data, dict) and "Statement" in subject.data
     return statements(subject.data, readable_only=True) if readable else ()
+
+
+def actions_of(subject: Subject) -> tuple[tuple[Statement, frozenset[str] | None], ...]:
+    """Return each statement with the known actions that it names; ``None`` where one is not known here."""
+    return subject.view(_actions)
+
+
+def _actions(subject: Subject) -> tuple[tuple[Statement, frozenset[str] | None], ...]:
+    return tuple((one, known_actions(one)) for one in statements_of(subject))
 
 
 def guards_of(subject: Subject) -> tuple[Guard, ...]:
@@ -54,6 +63,7 @@ def names(values: frozenset[str], most: int = 3) -> str:
 def unknown_conditions(subject: Subject, effect: str) -> Iterator[Found]:
     """Yield "cannot be judged" for each statement about types whose condition only a deploy will know."""
     for one in statements_of(subject):
-        about_types = (known_actions(one) or carrying()) & carrying()
-        if one.effect == effect and about_types and is_unresolved(one.condition):
+        if one.effect != effect or not is_unresolved(one.condition):
+            continue
+        if (known_actions(one) or carrying()) & carrying():
             yield unverified("the condition is not known here", f"{one.path}.Condition")

@@ -7,6 +7,8 @@ from constructs_lib.model import is_unresolved
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified, warning
 from constructs_lib.rules.policies.documents import measure
 
+# Below this no kind of document comes near its limit.
+_SHORT = 1800
 NAMES = {
     "managed": "a managed policy",
     "permissions-boundary": "a permissions boundary",
@@ -33,6 +35,8 @@ def document_size(subject: Subject, _app: App) -> Findings:
     """Measure what is known of the document: what a deploy fills in only adds to it."""
     kind = str(subject.about.get("Type"))
     limits = iam.document_limits(kind)
+    if measure(subject.data, spaces=True) < _SHORT:
+        return
     least = measure(_known(subject.data))
     if not limits:
         managed = iam.document_limits("managed")[0].characters

@@ -3,9 +3,8 @@
 from constructs_lib.facts import iam
 from constructs_lib.model.wildcards import matches
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import statements_of
+from constructs_lib.rules.iam._common import actions_of
 from constructs_lib.rules.policies.documents import Statement
-from constructs_lib.rules.policies.guards import known_actions
 from constructs_lib.rules.values import UNKNOWN, text
 
 ACTIONS = ("sagemaker:CreateEndpoint", "sagemaker:UpdateEndpoint")
@@ -23,9 +22,7 @@ ACTIONS = ("sagemaker:CreateEndpoint", "sagemaker:UpdateEndpoint")
 def endpoint_resources(subject: Subject, _app: App) -> Findings:
     """Collect what the document's Allows give each action."""
     for action in ACTIONS:
-        giving = [
-            one for one in statements_of(subject) if one.effect == "Allow" and action in (known_actions(one) or ())
-        ]
+        giving = [one for one, named in actions_of(subject) if one.effect == "Allow" and action in (named or ())]
         if not giving or any(one.not_resources for one in giving):
             continue
         patterns = [text(resource) for one in giving for resource in one.resources]

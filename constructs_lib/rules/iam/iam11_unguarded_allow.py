@@ -1,8 +1,8 @@
 """An Allow without a condition beside a guarded one."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified
-from constructs_lib.rules.iam._common import guards_of, names, statements_of
-from constructs_lib.rules.policies.guards import ANY, Guard, known_actions
+from constructs_lib.rules.iam._common import actions_of, guards_of, names
+from constructs_lib.rules.policies.guards import ANY, Guard
 
 
 @rule(
@@ -20,10 +20,9 @@ def unguarded_allow(subject: Subject, _app: App) -> Findings:
     """Compare the guarded Allows with the Allows that ask nothing."""
     guards = guards_of(subject)
     denied = frozenset().union(*(guard.actions or () for guard in guards if _denies_unlisted(guard)))
-    for one in statements_of(subject):
+    for one, given in actions_of(subject) if guards else ():
         if one.effect != "Allow" or one.condition or "*" not in one.resources:
             continue
-        given = known_actions(one)
         for guard in guards:
             if not guard.allows:
                 continue

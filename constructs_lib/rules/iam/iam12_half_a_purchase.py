@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule, unverified, warning
-from constructs_lib.rules.iam._common import statements_of
-from constructs_lib.rules.policies.guards import known_actions
+from constructs_lib.rules.iam._common import actions_of
 
 PLAN = "sagemaker:CreateTrainingPlan"
 ALSO = ("sagemaker:CreateReservedCapacity", "sagemaker:AddTags")
@@ -26,7 +25,7 @@ EXTENSIONS = {PLAN: "sagemaker:ExtendTrainingPlan", "ec2:PurchaseCapacityBlock":
 def half_a_purchase(subject: Subject, _app: App) -> Findings:
     """Look at each effect over the whole document."""
     for effect in ("Allow", "Deny"):
-        some = [(one, known_actions(one)) for one in statements_of(subject) if one.effect == effect]
+        some = [(one, actions) for one, actions in actions_of(subject) if one.effect == effect]
         named = frozenset().union(*(actions or () for _, actions in some))
         for one, actions in some:
             if actions is None:
