@@ -130,7 +130,7 @@ class PreferenceTrainingJob(CfnStateMachine):
     ...     preferences=[InstancePreference("ml.p5.48xlarge"), InstancePreference("ml.p4d.24xlarge")],
     ...     instance_count=8, max_runtime=cdk.Duration.hours(60), max_pending=cdk.Duration.hours(2))
     >>> job.job_name_prefix
-    'Research-FineTune-67b42742'
+    'Research-FineTune-cf7e14c7'
     """
 
     def __init__(
