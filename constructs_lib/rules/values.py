@@ -29,6 +29,7 @@ __all__ = [
 UNKNOWN = "${?}"
 """Stands in text for a part that only a deploy or an execution will know; holds no colon, so ARNs still split."""
 
+_BEYOND = 10**12
 _PLACEHOLDER = re.compile(r"\$\{(?!!)[^}]*\}")
 
 
@@ -82,6 +83,8 @@ def known_text(value: Any) -> str | None:
 def number(value: Any) -> int | float | None:
     """Return a known number, also one that a template wrote as text; else ``None``.
 
+    What no count and no time can be (a number token, infinity) is none.
+
     Examples
     --------
     >>> number("1800"), number(4), number(True), number(-1.8881545897087626e289), number("many")
@@ -89,13 +92,9 @@ def number(value: Any) -> int | float | None:
     """
     if isinstance(value, bool) or value is None:
         return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return None if is_unresolved(value) else value
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
-        return int(value)
-    return None
+    if isinstance(value, int | float):
+        return value if -_BEYOND < value < _BEYOND else None
+    return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}", value) else None
 
 
 def amount(value: Any) -> Decimal | None:

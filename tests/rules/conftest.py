@@ -38,6 +38,16 @@ class Fixture:
     def own(self):
         return [finding for finding in self.findings() if finding.rule == self.rule]
 
+    def complaint(self):
+        """Return how the rule disagrees with this fixture, ``None`` if it agrees."""
+        said = [(str(finding.severity), finding.path) for finding in self.own()]
+        if self.path.stem.startswith("bad"):
+            loud = sorted(pair for pair in said if pair[0] != "unverified")
+            return None if loud == sorted(self.expect) and loud else f"expected {self.expect}, said {loud}"
+        if self.path.stem.startswith("good"):
+            return f"expected nothing, said {said}" if said else None
+        return None if {severity for severity, _ in said} == {"unverified"} else f"expected unverified, said {said}"
+
 
 def fixtures(pattern):
     return [Fixture(path) for path in sorted(FIXTURES.glob(f"*/{pattern}.json"))]

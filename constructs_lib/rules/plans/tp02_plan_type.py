@@ -52,11 +52,11 @@ def _targets(subject: Subject, known: facts.InstanceType | None) -> Findings:
     targets = plan_targets()
     if is_unresolved(subject.data.get("TargetResources")):
         yield unverified("the targets are not known here", "TargetResources")
-    for i, target in enumerate(items(subject.data.get("TargetResources"))):
-        at = f"TargetResources[{i}]"
-        if is_unresolved(target):
+    for i, given in enumerate(items(subject.data.get("TargetResources"))):
+        at, target = f"TargetResources[{i}]", known_text(given) or ""
+        if is_unresolved(given):
             yield unverified("the target is not known here", at)
         elif target not in targets:
-            yield error(f"{show(target)} is no target; the targets are {', '.join(targets)}", at)
+            yield error(f"{show(given)} is no target; the targets are {', '.join(targets)}", at)
         elif known and known.apis and targets[target].api not in known.apis:
             yield error(f"{known.name} cannot be used by {target}: its API does not list the type", at)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from constructs_lib.facts.images import image_patterns
 from constructs_lib.rules.subjects import Kind
-from constructs_lib.rules.values import UNKNOWN, mapping, text
+from constructs_lib.rules.values import UNKNOWN, known_text, mapping, text
 
 if TYPE_CHECKING:
     from constructs_lib.rules.subjects import App, Subject
@@ -40,7 +40,8 @@ def platform_of(subject: Subject, app: App) -> Platform:
     """Return what is declared of the image, else what its name says."""
     said = mapping(app.declared(subject, "image"))
     if said:
-        return Platform(said.get("architecture"), said.get("accelerator"), _version(said.get("cuda")))
+        architecture, accelerator = (known_text(said.get(key)) for key in ("architecture", "accelerator"))
+        return Platform(architecture, accelerator, _version(said.get("cuda")))
     member, name = IMAGE_AT[subject.kind].split(".")
     return _from_name((text(mapping(subject.data.get(member)).get(name)) or "").lower())
 
