@@ -131,6 +131,10 @@ class CapacityKit(Construct):
         """The start of the name of every job and machine of the stack."""
         return self._stack.prefix
 
+    def job_name_prefix(self, construct_id: str, path: str) -> str:
+        """Return the start of the names of one job of the kit, which roles and events know it by."""
+        return name_prefix(self._stack.name, construct_id, path)
+
     @cached_property
     def log_group(self) -> ILogGroupRef:
         """The log group of functions and machines."""
@@ -309,7 +313,7 @@ class CapacityKit(Construct):
         return f"/gpu-capacity/{self.name_prefix.rstrip('-')}/"
 
     def _named(self, what: str) -> str:
-        return name_prefix(self._stack.name, what, f"{self._stack.path}/{KIT_ID}")
+        return self.job_name_prefix(what, f"{self._stack.path}/{KIT_ID}")
 
     def _make_execution_role(
         self, scope: Construct, construct_id: str, access: JobAccess, path: str | None = None

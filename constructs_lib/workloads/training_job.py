@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from aws_cdk.aws_stepfunctions import CfnStateMachine
 
 from constructs_lib import facts
-from constructs_lib.model import InvalidInputError, RunEnd, TrainingJobSpec, is_unresolved, name_prefix
+from constructs_lib.model import InvalidInputError, RunEnd, TrainingJobSpec, is_unresolved
 from constructs_lib.model.approvals import approvals, types_in
 from constructs_lib.model.values import literal
 from constructs_lib.rules import check_request, raise_for_errors
@@ -110,7 +110,7 @@ class PreferenceTrainingJob(CfnStateMachine):
         given) plus ``max_runtime`` plus an hour; a year with a training plan, for the time before it starts does not
         count as pending.
     kit : CapacityKit, optional
-        Another kit than the stack's.
+        The kit of another stack, such as the one around a nested stack; the job's name starts like that stack's then.
     state_machine_name : str, optional
         By default `job_name_prefix`.
 
@@ -218,11 +218,11 @@ class PreferenceTrainingJob(CfnStateMachine):
             "RoleArn", self._own_role.attr_arn if self._own_role else self._kit.share_execution_role(request)
         )
         self._kit.add_job(request, launched=integration == "launcher", own_role=own_role)
-        prefix = name_prefix(stack_of(scope).name, construct_id, path)
+        prefix = self._kit.job_name_prefix(construct_id, path)
         self._launch = Launch(
             kind="training",
             request=request,
-            prefix=prefix if integration == "launcher" else _short(prefix, stack_of(scope).prefix),
+            prefix=prefix if integration == "launcher" else _short(prefix, self._kit.name_prefix),
             seconds=_backstop(request, seconds("timeout", timeout)),
             partition=stack_of(scope).place.partition,
             launcher=self._kit.launcher_name,

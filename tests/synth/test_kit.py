@@ -51,6 +51,17 @@ def test_a_nested_stack_has_a_kit_and_a_prefix_of_its_own(app, stack, make_job):
     app.synth()
 
 
+def test_a_job_with_the_kit_of_another_stack_is_named_so_that_the_kits_roles_and_events_know_it(
+    app, stack, make_job, synth
+):
+    other = cdk.Stack(app, "Nightly")
+    job = make_job(scope=other, kit=CapacityKit.of(stack))
+    assert job.job_name_prefix.startswith("Research-FineTune-")
+    kinds = {resource["Type"] for resource in synth(app, "Nightly")["Resources"].values()}
+    assert kinds == {"AWS::StepFunctions::StateMachine"}
+    assert "Fn::ImportValue" in str(synth(app, "Nightly"))
+
+
 def test_a_kit_stands_in_its_stack_under_its_id_and_once(stack, make_job):
     with pytest.raises(InvalidInputError, match="the id 'GpuCapacity'"):
         CapacityKit(stack, "Kit")

@@ -76,11 +76,23 @@ def test_what_aws_would_refuse_is_refused_at_construction_in_the_rules_words(mak
     assert "Research/FineTune" in str(refused.value)
 
 
-def test_an_empty_list_a_duplicate_and_mixed_counts_are_one_clear_message_each(make_job):
-    for entries in ([], preferences("ml.p5.48xlarge", "ml.p5.48xlarge")):
-        with pytest.raises(InvalidInputError) as refused:
-            make_job(preferences=entries)
-        assert str(refused.value).count("GPU-") == 1
+@pytest.mark.parametrize(
+    "props",
+    [
+        {"preferences": []},
+        {"preferences": preferences("ml.p5.48xlarge", "ml.p5.48xlarge")},
+        {"preferences": [InstancePreference("ml.p5.48xlarge", 2), InstancePreference("ml.g5.xlarge")]},
+        {
+            "instance_count": None,
+            "preferences": [InstancePreference("ml.p5.48xlarge", 2), InstancePreference("ml.g5.xlarge")],
+        },
+    ],
+    ids=["empty", "twice", "shared and own counts", "some counts"],
+)
+def test_a_wrong_list_is_one_clear_message(make_job, props):
+    with pytest.raises(InvalidInputError) as refused:
+        make_job(**props)
+    assert str(refused.value).count("GPU-") == 1
 
 
 @pytest.mark.parametrize("prop", ["subnets", "security_groups", "entrypoint", "arguments", "preferences"])
