@@ -401,7 +401,7 @@ def test_an_asynchronous_event_waits_for_reserved_concurrency(sandbox: Sandbox, 
 def test_an_asynchronous_call_returns_before_the_handler_ends(
     sandbox: Sandbox, make_function: Make, eventually: Any
 ) -> None:
-    name = make_function("import time\ndef handler(e, c): time.sleep(50); return 'done'")
+    name = make_function("import time\ndef handler(e, c): time.sleep(800); return 'done'", Timeout=900)
     answer = sandbox.client("lambda").invoke(FunctionName=name, InvocationType="Event")
     assert (answer["StatusCode"], answer["Payload"].read()) == (202, b"")
     assert runs(sandbox, name) == []
@@ -454,7 +454,8 @@ def test_retries_destinations_and_dead_letters_are_as_configured(
 def test_a_topic_invokes_its_functions_and_does_not_wait_for_them(
     sandbox: Sandbox, make_function: Make, eventually: Any
 ) -> None:
-    name = make_function("import time\ndef handler(e, c): time.sleep(50); return e['Records'][0]['Sns']['Message']")
+    code = "import time\ndef handler(e, c): time.sleep(800); return e['Records'][0]['Sns']['Message']"
+    name = make_function(code, Timeout=900)
     sns = sandbox.client("sns")
     topic = sns.create_topic(Name="alarms")["TopicArn"]
     sns.subscribe(TopicArn=topic, Protocol="lambda", Endpoint=f"arn:aws:lambda:us-east-1:123456789012:function:{name}")

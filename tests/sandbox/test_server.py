@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from constructs_lib.sandbox import Sandbox, SandboxError
+from constructs_lib.sandbox import Late, Sandbox, SandboxError
 
 pytestmark = pytest.mark.slow
 
@@ -94,6 +94,20 @@ def test_a_dropped_call_gets_no_answer(sandbox: Sandbox) -> None:
     sandbox.faults.add("sagemaker", "ListTrainingJobs", error="drop")
     with pytest.raises(ConnectionClosedError):
         sandbox.client("sagemaker").list_training_jobs()
+
+
+def test_a_late_call_loses_its_caller_and_takes_effect_afterwards(
+    sandbox: Sandbox, eventually: Callable[..., Any]
+) -> None:
+    sandbox.faults.add("dynamodb", "CreateTable", error=Late(600))
+    before = sandbox.clock.now()
+    with pytest.raises(ConnectionClosedError):
+        make_table(sandbox, "late")
+    tables = sandbox.client("dynamodb").list_tables
+    assert "late" not in tables()["TableNames"]
+    assert sandbox.clock.now() < before + 600
+    eventually(lambda: "late" in tables()["TableNames"])
+    assert sandbox.clock.now() >= before + 600
 
 
 def test_a_delay_takes_virtual_time_and_then_goes_on(sandbox: Sandbox) -> None:
@@ -274,7 +288,7 @@ TWO_ROUNDS = """
         sandbox.stop()
         took = time.monotonic() - start
         sandbox.stop()
-        assert took < 3, took
+        assert took < 4, took  # less than the patience with threads that do not end
         left = [t.name for t in threading.enumerate() if t.name.startswith("sandbox") or "request" in t.name]
         assert not left, left
         assert gone(lambda: os.kill(pid, 0)), "a worker lives"
@@ -323,6 +337,6 @@ def test_ctrl_c_stops_a_waiting_sandbox() -> None:
         process.stdout.readline()
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
     assert out.strip() == "over"
     assert process.returncode == 0
