@@ -147,16 +147,14 @@ def dynamodb():
         yield botocore.session.get_session().create_client("dynamodb")
 
 
-@pytest.fixture
-def make_table(dynamodb):
-    """Make run tables as the kit declares them."""
-    names = []
+@pytest.fixture(scope="session")
+def create_run_table():
+    """Create a run table as the kit declares it."""
 
-    def make():
+    def create(client, name):
         keys = {name: {"AttributeName": name, "AttributeType": "S"} for name in ("name", "open", "execution")}
-        names.append(f"runs-{len(names)}")
-        dynamodb.create_table(
-            TableName=names[-1],
+        client.create_table(
+            TableName=name,
             KeySchema=[{"AttributeName": "name", "KeyType": "HASH"}],
             AttributeDefinitions=[*keys.values(), {"AttributeName": "updated", "AttributeType": "N"}],
             GlobalSecondaryIndexes=[
@@ -165,6 +163,18 @@ def make_table(dynamodb):
             ],
             BillingMode="PAY_PER_REQUEST",
         )
+        return name
+
+    return create
+
+
+@pytest.fixture
+def make_table(dynamodb, create_run_table):
+    """Make run tables in moto's DynamoDB."""
+    names = []
+
+    def make():
+        names.append(create_run_table(dynamodb, f"runs-{len(names)}"))
         return names[-1]
 
     yield make
@@ -191,9 +201,16 @@ def sagemaker(make_sagemaker):
     return make_sagemaker()
 
 
+@pytest.fixture(scope="session")
+def plain_request():
+    """A CreateTrainingJob request without the name, as a state holds it; not to be changed."""
+    return REQUEST
+
+
 @pytest.fixture
-def training_request():
-    return copy.deepcopy(REQUEST)
+def training_request(plain_request):
+    """The same, to be changed."""
+    return copy.deepcopy(plain_request)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from constructs_lib.facts.calls import call_errors
+from constructs_lib.model import FailureClass
 from constructs_lib.runtime.adapters.clients import CALL_LIFE, clients, require_model
 from constructs_lib.runtime.adapters.training_jobs import TrainingJobs
 from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
@@ -112,6 +114,14 @@ def test_the_create_is_called_once_and_its_answer_means(aws, jobs, request_of_a_
     with pytest.raises(error):
         jobs.create(request_of_a_job)
     assert aws.calls("CreateTrainingJob") == [request_of_a_job]
+
+
+def test_every_error_that_the_model_gives_the_create_is_known_and_has_a_class(made):
+    operation = made["create"].meta.service_model.operation_model("CreateTrainingJob")
+    assert {shape.name for shape in operation.error_shapes} <= set(call_errors())
+    for known in call_errors().values():
+        assert known.outcome in {"exists", "refused", "throttled"}
+        assert known.outcome == "exists" or FailureClass(known.failure_class)
 
 
 def test_a_create_that_nobody_listens_to_is_unclear(aws, monkeypatch, request_of_a_job):

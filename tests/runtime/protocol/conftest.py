@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from constructs_lib.model import RunEnd
 from constructs_lib.runtime.adapters.clients import CALL_LIFE
 from constructs_lib.runtime.composition import build
 from constructs_lib.runtime.handlers.launcher import route
@@ -25,6 +26,10 @@ EXECUTION = "arn:aws:states:us-east-1:123456789012:execution:Lab-Tune-0011aabb:"
 
 class Died(BaseException):
     """The Lambda was killed: nothing may catch it."""
+
+
+# The errors that a machine of ours never retries.
+NAMED_ENDS = set(RunEnd) - {RunEnd.COMPLETED, RunEnd.LAUNCHER_FAILED}
 
 
 class Answered(NamedTuple):
@@ -102,7 +107,7 @@ class Machine:
             return self.enter(self.phase, self.tries + 1)
         return self.end("FAILED")
 
-    def task_succeeded(self, token, record):
+    def task_ended(self, token, record):
         if token != self.token:
             raise self.world.refused("TaskTimedOut", "Task Timed Out")
         self.answers.append(Answered(self.entered, record))
@@ -236,7 +241,9 @@ class World:
         if method == "describe_execution":
             return {"status": machine.status, "redriveCount": machine.redrive}
         if method == "send_task_success":
-            machine.task_succeeded(request["taskToken"], json.loads(request["output"]))
+            machine.task_ended(request["taskToken"], json.loads(request["output"]))
+        elif request["error"] in NAMED_ENDS:
+            machine.task_ended(request["taskToken"], json.loads(request["cause"]))
         elif request["taskToken"] != machine.token:
             raise self.refused("TaskTimedOut", "Task Timed Out")
         else:

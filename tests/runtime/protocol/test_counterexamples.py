@@ -119,7 +119,7 @@ def a_stop_is_later_than_every_try_of_the_launch(world):
 def a_try_that_finds_the_row_closed_gives_its_answer(world):
     machine = world.machine()
     world.sagemaker.refusals = [world.refused(*QUOTA)]
-    launcher = machine.start().until(ANSWER)
+    launcher = machine.start().until("stepfunctions.send_task_failure")
     stop = machine.limit_fires()
     launcher.finish()  # answers a dead token and closes the row
     stop.finish()

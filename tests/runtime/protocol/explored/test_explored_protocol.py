@@ -17,7 +17,8 @@ BREAKS = {
     "entry_in_name owner_checked": ({"again": True}, "J4"),
 }
 # Off, these cost idle time or a run, never safety.
-COSTS = {"check_after": {}, "retry_same": {}, "owner_checked": {"again": True}, "entry_in_name": {"again": True}}
+AGAIN = {"again": True, "events": False}
+COSTS = {"check_after": {}, "retry_same": {}, "owner_checked": AGAIN, "entry_in_name": AGAIN}
 
 
 def test_the_protocol_holds_when_no_event_ever_comes(explored):
