@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .clock import Clock
     from .errors import SandboxError, ServiceError
-    from .faults import Faults
+    from .faults import Faults, Late
     from .sagemaker import Capacity
     from .server import Sandbox
 
-__all__ = ["Capacity", "Clock", "Faults", "Sandbox", "SandboxError", "ServiceError"]
+__all__ = ["Capacity", "Clock", "Faults", "Late", "Sandbox", "SandboxError", "ServiceError"]
 
 _HOME = {
     "Capacity": ".sagemaker",
     "Clock": ".clock",
     "Faults": ".faults",
+    "Late": ".faults",
     "Sandbox": ".server",
     "SandboxError": ".errors",
     "ServiceError": ".errors",

@@ -18,10 +18,18 @@ from .protocol import sdk_name, signing_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Fault", "Faults", "When"]
+__all__ = ["Fault", "Faults", "Late", "When"]
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The caller loses its connection at once, and the request takes effect so many virtual seconds later."""
+
+    seconds: float
+
 
 When = Literal["before", "after"]
-Effect = tuple[str, str, int] | str | float
+Effect = tuple[str, str, int] | str | float | Late
 _WORDS = ("drop", "kill-caller", "crash")
 
 
@@ -85,7 +93,8 @@ class Faults:
             ``before``: the service never sees the request. ``after``: the request takes effect and its answer is lost.
         error
             ``(code, message, HTTP status)`` answers with that error. ``drop`` closes the connection without an answer.
-            A number delays by that many virtual seconds and then goes on. ``kill-caller`` kills the Lambda worker that
+            A number delays by that many virtual seconds and then goes on. `Late` closes the connection and lets the
+            request take effect later, as a call whose caller gave up. ``kill-caller`` kills the Lambda worker that
             made the request. ``crash`` (service ``lambda``) kills the worker of that function before its handler runs
             or after the handler returned, as `when` says.
         times
@@ -160,8 +169,10 @@ def _check(service: str, operation: str, when: str, error: Effect, times: int | 
         raise SandboxError(f"times={times!r} never fails anything: use 1 or more, or None for always")
     if isinstance(error, str) and error not in _WORDS:
         raise SandboxError(
-            f"error={error!r} is not known: use one of {', '.join(_WORDS)}, (code, message, status) or seconds"
+            f"error={error!r} is not known: use one of {', '.join(_WORDS)}, (code, message, status), seconds or Late"
         )
+    if isinstance(error, Late) and when != "before":
+        raise SandboxError("Late lets a request take effect later: use it with when='before'")
     if error == "crash":
         if service != "lambda":
             raise SandboxError(

@@ -15,6 +15,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.test import run_wsgi_app
 
 from .errors import SandboxError, ServiceError
+from .faults import Late
 from .protocol import Call, Response, error_response, read_call
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Front:
         self._moto = DomainDispatcherApplication(_backend)
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
+        self._dynamodb = threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one HTTP request."""
@@ -131,6 +133,9 @@ class Front:
             if call.operation == "Invoke":
                 with self._lambdas.waiting(call.caller):
                     return self._ask_moto(environ)
+            if call.service == "dynamodb":  # moto checks a condition and writes in two steps, DynamoDB in one
+                with self._dynamodb:
+                    return self._ask_moto(environ)
             return self._ask_moto(environ)
         except ServiceError as error:
             return error_response(call, error)
@@ -157,7 +162,9 @@ class Front:
         while fault := self._context.faults.take(call.service, call.operation, when, call.request, by_worker=by_worker):
             if isinstance(fault.error, tuple):
                 return error_response(call, ServiceError(*fault.error))
-            if isinstance(fault.error, str):
+            if isinstance(fault.error, Late):
+                self._serve_later(call, fault.error.seconds, environ)
+            if isinstance(fault.error, str | Late):
                 self._drop(call, fault, environ)
             else:
                 with self._lambdas.waiting(call.caller):
@@ -169,6 +176,19 @@ class Front:
             self._lambdas.kill(call.caller)
         environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
         raise _DroppedError
+
+    def _serve_later(self, call: Call, seconds: float, environ: dict[str, Any]) -> None:
+        clock = self._context.clock
+        due = clock.now() + seconds
+
+        def serve() -> None:
+            if clock.wait_until(due):
+                self._dispatch(call, environ)
+
+        thread = threading.Thread(target=serve, name=f"sandbox-late-{call.operation}", daemon=True)
+        with self._lock:
+            self._threads.add(thread)
+            thread.start()  # within the lock: `threads` drops what is not alive
 
     def _control(self, environ: dict[str, Any]) -> Response:
         """Answer ``/_sandbox/``: now, sleep, advance, health and requests."""

@@ -22,6 +22,7 @@ from moto.ssm.models import ssm_backends
 from werkzeug.serving import make_server
 
 from . import moto_time, states
+from .alarms import Alarms
 from .clock import Clock
 from .cloudformation import RESPONSE_PREFIX, CloudFormation
 from .context import ACCOUNT, Context
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Iterable, Iterator
 
+    from .alarms import Notice
     from .front import Request
     from .protocol import Call, Response
 
@@ -179,6 +181,11 @@ class Sandbox:
         """The latest API calls, the oldest first."""
         return self._front.requests
 
+    @property
+    def notices(self) -> deque[Notice]:
+        """What topics were given, the oldest first."""
+        return self._alarms.notices
+
     def _build(self, listener: socket.socket, undo: contextlib.ExitStack) -> None:
         """Make all parts; what is made first is undone last."""
         port = listener.getsockname()[1]
@@ -199,6 +206,8 @@ class Sandbox:
         targets = Targets(self.context, self._tasks)
         events = Events(self.context, self._tasks, targets)
         events.install(patches)
+        self._alarms = Alarms(self.context, self._tasks)
+        self._alarms.install(patches)
         self.lambdas = Lambdas(self.context, self._tasks, targets.send)
         undo.callback(self.lambdas.close)
         self.lambdas.install(patches)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from constructs_lib.sandbox import Faults, SandboxError
+from constructs_lib.sandbox import Faults, Late, SandboxError
 
 REFUSED = ("ResourceLimitExceeded", "no more", 400)
 
@@ -67,6 +67,7 @@ def test_killing_the_caller_waits_for_a_lambda() -> None:
         ({"when": "during"}, "use 'before' or 'after'"),
         ({"error": "explode"}, "use one of drop, kill-caller, crash"),
         ({"times": 0}, "never fails anything"),
+        ({"error": Late(60), "when": "after"}, "use it with when='before'"),
         ({"error": "crash"}, "is for service 'lambda'"),
     ],
 )
