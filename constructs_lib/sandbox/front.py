@@ -84,7 +84,7 @@ class Front:
         self.services: dict[str, Callable[[Call], Response]] = {}
         self.mounted: dict[str, Callable[..., Iterable[bytes]]] = {}
         self.after: dict[str, Callable[[], None]] = {}
-        self.requests: deque[Request] = deque(maxlen=50_000)
+        self.requests: deque[Request] = deque(maxlen=10_000)
         self._context = context
         self._lambdas = lambdas
         self._moto = DomainDispatcherApplication(_backend)
