@@ -13,7 +13,7 @@ BUDGETS = [("launcher", 'boto3.client("sagemaker")', 0.65)]
 
 def run() -> dict[str, list[float]]:
     """Return seconds from the start of the import to a ready client, per variant and round."""
-    from constructs_lib.workloads.assets import stage  # noqa: PLC0415 - imports aws_cdk
+    from constructs_lib.shared.assets import stage  # noqa: PLC0415 - imports aws_cdk
 
     with tempfile.TemporaryDirectory(prefix="gpucap-asset-") as folder:
         asset = Path(folder)

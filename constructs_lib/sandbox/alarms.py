@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import math
@@ -84,7 +85,7 @@ class Alarms:
             (Topic, "publish", self._record),
         ]
         for owner, name, hear in hooks:
-            patches.wrap(owner, name, lambda original, hear=hear: _also(original, hear))
+            patches.wrap(owner, name, functools.partial(_also, hear))
 
     def _record(self, _: Any, topic: Topic, message: str, subject: str | None = None, **__: Any) -> None:
         self.notices.append(Notice(self._context.clock.now(), topic.arn, subject or "", message))
@@ -173,7 +174,7 @@ class Alarms:
                 LOG.warning("the sandbox's alarms only publish to topics: %s does nothing for %s", alarm.name, arn)
 
 
-def _also(original: Callable[..., Any], hear: Callable[..., None]) -> Callable[..., Any]:
+def _also(hear: Callable[..., None], original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that lets someone hear of each call that succeeded: of its result, then of its arguments."""
 
     def method(*arguments: Any, **given: Any) -> Any:

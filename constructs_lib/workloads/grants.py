@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aws_cdk.aws_iam import Grant, IGrantable
 
-    from constructs_lib.workloads.policies import Statement
+    from constructs_lib.shared.policies import Statement
     from constructs_lib.workloads.training_job import PreferenceTrainingJob
 
 __all__ = ["TrainingJobGrants"]

@@ -12,14 +12,21 @@ from aws_cdk.aws_stepfunctions import CfnStateMachine
 from constructs import Construct
 
 from constructs_lib.model import InvalidInputError, name_prefix
+from constructs_lib.shared.cdk_values import role_arn
+from constructs_lib.shared.policies import allow, assumed_by
+from constructs_lib.shared.role_maker import RoleMaker
+from constructs_lib.shared.scopes import stack_of
 from constructs_lib.workloads.access import JobAccess
 from constructs_lib.workloads.approved import ApprovedTypes
-from constructs_lib.workloads.cdk_values import role_arn
 from constructs_lib.workloads.launcher import Launcher, run_table
-from constructs_lib.workloads.policies import allow, assumed_by, execution_statements
-from constructs_lib.workloads.role_maker import RoleMaker
-from constructs_lib.workloads.roles import job_statements, launcher_statements, machine_statements, sync_statements
-from constructs_lib.workloads.scopes import stack_of
+from constructs_lib.workloads.policies import execution_statements
+from constructs_lib.workloads.roles import (
+    WHY_WIDE,
+    job_statements,
+    launcher_statements,
+    machine_statements,
+    sync_statements,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +35,8 @@ if TYPE_CHECKING:
     from aws_cdk.interfaces.aws_iam import IManagedPolicyRef
     from aws_cdk.interfaces.aws_logs import ILogGroupRef
 
-    from constructs_lib.workloads.cdk_values import Role
-    from constructs_lib.workloads.policies import Statement
+    from constructs_lib.shared.cdk_values import Role
+    from constructs_lib.shared.policies import Statement
 
 __all__ = ["KIT_ID", "CapacityKit"]
 
@@ -110,7 +117,7 @@ class CapacityKit(Construct):
         self._given_execution_role, self._given_machine_role = execution_role, machine_role
         self._given_launcher_role, self._given_schedule_role = launcher_role, schedule_role
         self._given_table, self._given_log_group = run_table, log_group
-        self._roles = RoleMaker(stack.stack, permissions_boundary)
+        self._roles = RoleMaker(stack.stack, WHY_WIDE, permissions_boundary)
         self._approved = ApprovedTypes(stack.root, stack.path)
         self.node.add_validation(self._roles)
         self.node.add_validation(self._approved)

@@ -18,16 +18,16 @@ from aws_cdk import (
 
 from constructs_lib import facts
 from constructs_lib.model.approvals import ALLOWED_TYPES_VARIABLE
-from constructs_lib.workloads import assets
-from constructs_lib.workloads.role_maker import late
+from constructs_lib.shared import assets
+from constructs_lib.shared.role_maker import late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from constructs import Construct
 
+    from constructs_lib.shared.policies import Place
     from constructs_lib.workloads.approved import ApprovedTypes
-    from constructs_lib.workloads.policies import Place
 
 __all__ = ["Launcher", "run_table"]
 

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.workloads.policies import Place, Statement, allow, volume_key_statements
+from constructs_lib.shared.policies import Place, Statement, allow
+from constructs_lib.workloads.policies import volume_key_statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constructs_lib.workloads.access import Reach
 
-__all__ = ["job_statements", "launcher_statements", "machine_statements", "sync_statements"]
+__all__ = ["WHY_WIDE", "job_statements", "launcher_statements", "machine_statements", "sync_statements"]
+
+WHY_WIDE = {
+    "cloudwatch": "PutMetricData has no resource types; the namespace is bounded",
+    "dynamodb": "the table's own indexes",
+    "ec2": "an interface has no name before it exists; these are the calls that SageMaker documents for jobs in a VPC",
+    "ecr": "the log-in to ECR has no resource types, and a repository that is known only at deploy is not named",
+    "iam": "the execution roles of this stack's jobs, by their path; passed to SageMaker only",
+    "kms": "an alias is a condition in IAM, not a resource",
+    "logs": "log delivery has no resource types; the streams of training jobs are made by SageMaker",
+    "s3": "the objects under the prefixes that the jobs name",
+    "sagemaker": "jobs whose names start with the stack's prefix; a plan's reserved capacity, whose id nobody knows",
+    "states": "the executions of the stack's machines; a task token has no resource",
+    "xray": "tracing has no resource types",
+}
+"""Why a statement of ours names more than one resource, by the service of its actions."""
 
 
 def job_statements(place: Place, reach: Reach, *, prefix: str, passed: Sequence[str]) -> list[Statement]:

@@ -13,12 +13,12 @@ from constructs_lib.model import InvalidInputError, RunEnd, TrainingJobSpec, is_
 from constructs_lib.model.approvals import approvals, types_in
 from constructs_lib.model.values import literal
 from constructs_lib.rules import check_request, raise_for_errors
-from constructs_lib.workloads.cdk_values import definition_text, gigabytes, key_arn, role_arn, seconds
+from constructs_lib.shared.cdk_values import definition_text, gigabytes, key_arn, role_arn, seconds
+from constructs_lib.shared.scopes import path_of, stack_of
 from constructs_lib.workloads.definition import Launch, launcher_states, optimized_states, parallel_step
 from constructs_lib.workloads.grants import TrainingJobGrants
 from constructs_lib.workloads.kit import CapacityKit
 from constructs_lib.workloads.metrics import run_metric
-from constructs_lib.workloads.scopes import path_of, stack_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from constructs import Construct
 
     from constructs_lib.model import HasTrainingPlanArn, InputChannel, InstancePreference
-    from constructs_lib.workloads.cdk_values import Key, Role, Time
-    from constructs_lib.workloads.scopes import StackInfo
+    from constructs_lib.shared.cdk_values import Key, Role, Time
+    from constructs_lib.shared.scopes import StackInfo
 
 __all__ = ["PreferenceTrainingJob"]
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from constructs_lib.sandbox import Capacity, Sandbox
-from constructs_lib.workloads import assets
+from constructs_lib.shared import assets
 from constructs_lib.workloads.definition import Launch, launcher_states
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import constructs_lib.runtime.handlers
-from constructs_lib.workloads import assets
+from constructs_lib.shared import assets
 
 HANDLERS = sorted(path.stem for path in Path(constructs_lib.runtime.handlers.__path__[0]).glob("[!_]*.py"))
 START = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from constructs_lib.workloads import assets
+from constructs_lib.shared import assets
 
 HANDLERS = ("launcher", "drain")
 # Runs without site: only the asset, the standard library and botocore's folder are there, as in Lambda.

@@ -2,8 +2,9 @@
 
 import pytest
 
+from constructs_lib.shared.policies import Place, assumed_by, document, estimated_size
 from constructs_lib.workloads.access import JobAccess
-from constructs_lib.workloads.policies import Place, assumed_by, document, estimated_size, execution_statements
+from constructs_lib.workloads.policies import execution_statements
 
 HERE = Place("aws", "us-east-1", "111122223333")
 TOKEN = "${Token[TOKEN.7]}"

@@ -10,7 +10,7 @@ from aws_cdk import Stack
 
 from constructs_lib.model import is_unresolved
 from constructs_lib.model.naming import stack_prefix
-from constructs_lib.workloads.policies import Place
+from constructs_lib.shared.policies import Place
 
 if TYPE_CHECKING:
     from constructs import Construct, IConstruct

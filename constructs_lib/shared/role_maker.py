@@ -1,4 +1,4 @@
-"""Roles whose policies are written last, when all jobs are known, and measured before they are."""
+"""Roles whose policies are written last, when all they serve is known, and measured before they are."""
 
 from __future__ import annotations
 
@@ -10,32 +10,17 @@ import jsii
 from aws_cdk import Acknowledgment, IAnyProducer, IResolveContext, Lazy, Stack, Validations, aws_iam
 from constructs import IValidation
 
-from constructs_lib.workloads.policies import INLINE_POLICY_MAX, document, estimated_size
+from constructs_lib.shared.policies import INLINE_POLICY_MAX, document, estimated_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from aws_cdk.interfaces.aws_iam import IManagedPolicyRef
     from constructs import Construct
 
-    from constructs_lib.workloads.policies import Statement
+    from constructs_lib.shared.policies import Statement
 
 __all__ = ["RoleMaker", "late"]
-
-_WHY_WIDE = {
-    "cloudwatch": "PutMetricData has no resource types; the namespace is bounded",
-    "dynamodb": "the table's own indexes",
-    "ec2": "an interface has no name before it exists; these are the calls that SageMaker documents for jobs in a VPC",
-    "ecr": "the log-in to ECR has no resource types, and a repository that is known only at deploy is not named",
-    "iam": "the execution roles of this stack's jobs, by their path; passed to SageMaker only",
-    "kms": "an alias is a condition in IAM, not a resource",
-    "logs": "log delivery has no resource types; the streams of training jobs are made by SageMaker",
-    "s3": "the objects under the prefixes that the jobs name",
-    "sagemaker": "jobs whose names start with the stack's prefix; a plan's reserved capacity, whose id nobody knows",
-    "states": "the executions of the stack's machines; a task token has no resource",
-    "xray": "tracing has no resource types",
-}
-"""Why a statement of ours names more than one resource, by the service of its actions."""
 
 
 @jsii.implements(IAnyProducer)
@@ -66,17 +51,28 @@ class _Made:
 
 @jsii.implements(IValidation)
 class RoleMaker:
-    """Makes the roles of one stack's jobs; at synth it measures their policies, and acknowledges their wildcards.
+    """Makes roles of one stack; at synth it measures their policies, and acknowledges their wildcards.
 
     Parameters
     ----------
     stack : Stack
+    why_wide : Mapping
+        Why a statement names more than one resource, by the service of its actions.
     boundary : IManagedPolicyRef or str, optional
         The permissions boundary of every role.
+    policy_name : str
+        The name of each role's inline policy.
     """
 
-    def __init__(self, stack: Stack, boundary: IManagedPolicyRef | str | None = None) -> None:
-        self._stack, self._boundary = stack, boundary
+    def __init__(
+        self,
+        stack: Stack,
+        why_wide: Mapping[str, str],
+        boundary: IManagedPolicyRef | str | None = None,
+        *,
+        policy_name: str = "Jobs",
+    ) -> None:
+        self._stack, self._why_wide, self._boundary, self._policy_name = stack, why_wide, boundary, policy_name
         self._made: list[_Made] = []
         self._is_acknowledged = False
 
@@ -98,7 +94,7 @@ class RoleMaker:
         trust : dict
             Who assumes the role.
         statements : callable
-            Returns our statements, once all jobs are known.
+            Returns our statements, once everything is known.
         too_large : str
             What to do if the policy is larger than IAM takes.
         others : callable, optional
@@ -107,7 +103,7 @@ class RoleMaker:
             IAM's path of the role.
         """
         inline = aws_iam.CfnRole.PolicyProperty(
-            policy_name="Jobs", policy_document=late(lambda: document([*statements(), *others()]))
+            policy_name=self._policy_name, policy_document=late(lambda: document([*statements(), *others()]))
         )
         role = aws_iam.CfnRole(
             scope,
@@ -138,7 +134,7 @@ class RoleMaker:
         resolved = self._stack.resolve([made.statements() for made in self._made])
         for made, statements in zip(self._made, resolved, strict=True):
             wide = {
-                f"AwsSolutions-IAM5[Resource::{text}]": _WHY_WIDE[statement["Action"][0].split(":")[0]]
+                f"AwsSolutions-IAM5[Resource::{text}]": self._why_wide[statement["Action"][0].split(":")[0]]
                 for statement in statements
                 for resource in statement["Resource"]
                 if "*" in (text := _readable(resource))

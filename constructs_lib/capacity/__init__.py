@@ -1,0 +1,1 @@
+"""What is bought: training plans."""
