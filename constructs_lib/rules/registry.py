@@ -18,23 +18,15 @@ _ENDPOINTS = (Kind.ENDPOINT_CONFIG, Kind.ENDPOINT, Kind.SCALABLE_TARGET)
 # Which folder's rules may judge which kind of subject: the launcher must not compile rules it never asks.
 AREAS: dict[str, tuple[Kind, ...]] = {
     "preferences": (*_JOBS, Kind.ENDPOINT_CONFIG),
-    "plans": (
-        *_JOBS,
-        *_ENDPOINTS,
-        Kind.CLUSTER,
+    "plans": (Kind.TRAINING_JOB, Kind.ENDPOINT_CONFIG, Kind.CLUSTER),
+    "purchases": (
         Kind.TRAINING_PLAN,
         Kind.TRAINING_PLAN_SEARCH,
         Kind.CAPACITY_BLOCK,
-        Kind.SDK_CALL,
-        Kind.ROLE,
-    ),
-    "blocks": (
-        Kind.CAPACITY_BLOCK,
         Kind.CAPACITY_BLOCK_SEARCH,
-        Kind.LAUNCH_TEMPLATE,
-        Kind.EVENT_PATTERN,
         Kind.SDK_CALL,
     ),
+    "blocks": (Kind.LAUNCH_TEMPLATE, Kind.EVENT_PATTERN),
     "endpoints": _ENDPOINTS,
     "iam": (Kind.IAM_DOCUMENT, Kind.ROLE),
     "workflows": (Kind.STATE, Kind.STATE_MACHINE, Kind.SDK_CALL, Kind.ROLE),

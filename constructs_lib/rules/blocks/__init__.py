@@ -1,1 +1,1 @@
-"""Rules about EC2 capacity blocks, and whatever buys or uses one."""
+"""Rules about EC2 capacity blocks, and whatever runs in one."""

@@ -1,1 +1,1 @@
-"""Rules about training plans, and whatever buys or uses one."""
+"""Rules about training plans, and whatever runs on one."""

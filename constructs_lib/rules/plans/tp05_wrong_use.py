@@ -2,8 +2,9 @@
 
 from constructs_lib.rules.authoring import App, Findings, Severity, Subject, error, rule, unverified
 from constructs_lib.rules.known_plans import plan_of
-from constructs_lib.rules.plans._common import USERS
 from constructs_lib.rules.uses import CONSUMERS, Use, uses_of
+
+_USERS = {"training-job": "a training job", "endpoint": "an endpoint", "hyperpod-cluster": "a HyperPod cluster"}
 
 
 @rule(
@@ -21,7 +22,7 @@ def wrong_use(subject: Subject, app: App) -> Findings:
         plan = plan_of(use.reference, subject, app)
         if plan.targets and use.target not in plan.targets:
             bought = ", ".join(sorted(plan.targets))
-            yield error(f"{plan.label} was bought for {bought}, not for {USERS[use.target]}", use.at)
+            yield error(f"{plan.label} was bought for {bought}, not for {_USERS[use.target]}", use.at)
         elif not plan.targets:
             yield unverified(f"what {plan.label} was bought for is not known here", use.at)
         yield from _type(use, plan.instance_type, plan.label)

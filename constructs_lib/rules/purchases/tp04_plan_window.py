@@ -1,14 +1,13 @@
 """The window must hold the plan."""
 
 from constructs_lib.rules.authoring import App, Findings, Severity, Subject, rule
-from constructs_lib.rules.plans._common import PURCHASES
-from constructs_lib.rules.purchases import PLAN, window
+from constructs_lib.rules.buying import PLAN, PLAN_PURCHASES, window
 
 
 @rule(
     "GPU-TP04",
     title="a window that cannot hold the plan",
-    kinds=PURCHASES,
+    kinds=PLAN_PURCHASES,
     finds={
         Severity.ERROR: "in a purchase: too short for the duration, without a time zone, ending before it starts, past "
         "or more than eight weeks ahead",

@@ -11,8 +11,8 @@ from constructs_lib.rules.authoring import (
     rule,
     unverified,
 )
+from constructs_lib.rules.buying import is_ours
 from constructs_lib.rules.known_plans import bought_name
-from constructs_lib.rules.purchases import is_ours
 
 
 @rule(

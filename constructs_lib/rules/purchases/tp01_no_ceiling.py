@@ -1,7 +1,7 @@
 """A purchase has a fee ceiling."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule
-from constructs_lib.rules.purchases import ceiling, is_ours
+from constructs_lib.rules.buying import ceiling, is_ours
 
 
 @rule(

@@ -13,14 +13,14 @@ from constructs_lib.rules.authoring import (
     unverified,
     warning,
 )
-from constructs_lib.rules.plans._common import PURCHASES
+from constructs_lib.rules.buying import PLAN_PURCHASES
 from constructs_lib.rules.values import items, known_text, show
 
 
 @rule(
     "GPU-TP02",
     title="a type that a plan, or its target, does not have",
-    kinds=PURCHASES,
+    kinds=PLAN_PURCHASES,
     finds={
         Severity.ERROR: "a type without accelerators, a target that does not exist, or one whose API lacks the type",
         Severity.WARNING: "a type that the plan API's enum does not list: through the account team only",

@@ -1,7 +1,7 @@
 """A purchase outlives its stack."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule
-from constructs_lib.rules.purchases import is_ours, retained
+from constructs_lib.rules.buying import is_ours, retained
 
 
 @rule(

@@ -1,7 +1,7 @@
 """An approval needs an approver, and a custom resource an hour at most."""
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule
-from constructs_lib.rules.purchases import approval, is_ours
+from constructs_lib.rules.buying import approval, is_ours
 
 
 @rule(

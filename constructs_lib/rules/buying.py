@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from constructs_lib.rules.subjects import App
 
-__all__ = ["BLOCK", "PLAN", "Product", "approval", "ceiling", "is_ours", "retained", "size", "window"]
+__all__ = ["BLOCK", "PLAN", "PLAN_PURCHASES", "Product", "approval", "ceiling", "is_ours", "retained", "size", "window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Product:
         return purchase_limits(self.name)
 
 
+PLAN_PURCHASES = (Kind.TRAINING_PLAN, Kind.TRAINING_PLAN_SEARCH)
 PLAN = Product("training-plan", "DurationHours", "StartTimeAfter", "EndTimeBefore")
 BLOCK = Product("capacity-block", "CapacityDurationHours", "StartDateRange", "EndDateRange")
 

@@ -1,14 +1,13 @@
 """Plans are sold in certain sizes."""
 
 from constructs_lib.rules.authoring import App, Findings, Severity, Subject, rule
-from constructs_lib.rules.plans._common import PURCHASES
-from constructs_lib.rules.purchases import PLAN, size
+from constructs_lib.rules.buying import PLAN, PLAN_PURCHASES, size
 
 
 @rule(
     "GPU-TP03",
     title="a count or duration that is not sold",
-    kinds=PURCHASES,
+    kinds=PLAN_PURCHASES,
     finds={
         Severity.ERROR: "a count outside 1 to 256 or a duration outside 1 to 182 days, or none in a purchase",
         Severity.WARNING: "a count that is no power of two up to 64; a duration that is no multiple of 24 hours: it is "

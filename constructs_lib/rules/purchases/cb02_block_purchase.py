@@ -13,7 +13,7 @@ from constructs_lib.rules.authoring import (
     unverified,
     warning,
 )
-from constructs_lib.rules.purchases import BLOCK, approval, ceiling, is_ours, retained, size, window
+from constructs_lib.rules.buying import BLOCK, approval, ceiling, is_ours, retained, size, window
 from constructs_lib.rules.values import known_text, show, text
 
 _CALLS = ("purchasecapacityblock", "purchasecapacityblockextension")

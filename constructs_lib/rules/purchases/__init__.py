@@ -1,0 +1,1 @@
+"""Rules about buying training plans and capacity blocks."""
