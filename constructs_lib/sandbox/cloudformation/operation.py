@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,6 +17,8 @@ from .steps import StepFailed, Steps, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from constructs_lib.sandbox.clock import Hold
 
     from .registry import Registry
     from .scopes import Identity
@@ -39,7 +40,14 @@ class Operation:
         Returns exports of all other stacks, with the stack's name.
     importers
         Returns the names of stacks that import an export.
+
+    Attributes
+    ----------
+    hold
+        Keeps virtual time back while the operation works, so that only its waits cost time; set by who runs it.
     """
+
+    hold: Hold
 
     def __init__(
         self,
@@ -210,12 +218,13 @@ class Operation:
                 return False
             return True
 
-        failed = self._work(
+        failed = work(
             wanted.resources,
             {i: d.depends_on for i, d in wanted.resources.items()},
             step,
-            lambda logical_id: wanted.resources[logical_id].type,
-            stop,
+            beside=lambda logical_id: self.types.of(wanted.resources[logical_id].type).waits,
+            stop=stop,
+            idle=self.hold.paused,
         )
         if self._cancel_reason is not None and stop is self.cancel:
             return self._cancel_reason
@@ -223,25 +232,6 @@ class Operation:
             by_verb = {verb: {i for i in failed if verbs.get(i, "update") == verb} for verb in ("create", "update")}
             return "".join(_listing(some, verb) for verb, some in by_verb.items() if some)
         return self._conclude(wanted)
-
-    def _work(
-        self,
-        order: Iterable[str],
-        after: Mapping[str, Iterable[str]],
-        step: Callable[[str], bool],
-        type_of: Callable[[str], str],
-        stop: Halt | None,
-    ) -> set[str]:
-        """Do the steps; while one does not wait for anything virtual time is held, so that it costs none."""
-
-        def waits(key: str) -> bool:
-            return self.types.of(type_of(key)).waits
-
-        def held_step(key: str) -> bool:
-            with contextlib.nullcontext() if waits(key) else self.stack.context.clock.held():
-                return step(key)
-
-        return work(order, after, held_step, beside=waits, stop=stop)
 
     def _conclude(self, wanted: Configuration) -> str | None:
         """Set outputs and exports; return what went wrong, in words."""
@@ -335,7 +325,14 @@ class Operation:
             return True
 
         failed_keys: set[str] = set()
-        self._work(reversed(keyed), users, step, lambda key: keyed[key].type, None)
+        work(
+            reversed(keyed),
+            users,
+            step,
+            beside=lambda key: self.types.of(keyed[key].type).waits,
+            stop=None,
+            idle=self.hold.paused,
+        )
         return {keyed[key].logical_id for key in failed_keys}
 
     def _existing(self) -> list[Resource]:
@@ -343,7 +340,7 @@ class Operation:
 
     def _steps(self, halt: Halt) -> Steps:
         journal = self.stack.journal or Journal(stable=None)
-        return Steps(self.stack, self.types, halt, journal, forward=halt is self.cancel)
+        return Steps(self.stack, self.types, halt, journal, self.hold, forward=halt is self.cancel)
 
     def _journal(self) -> Journal:
         if self.stack.journal is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     from .halt import Halt
 
@@ -24,6 +25,7 @@ def work(
     *,
     beside: Callable[[str], bool],
     stop: Halt | None,
+    idle: Callable[[], AbstractContextManager[None]],
 ) -> set[str]:
     """Carry out a step for each name, each after the names it comes after, and return those that failed.
 
@@ -41,6 +43,8 @@ def work(
     stop
         Ends the work: no step begins once it is set, and the first failure sets it. None: whatever does not depend on
         a failed step is still done.
+    idle
+        A context around the time in which this thread only waits for others.
     """
     board = _Board(list(order), after)
     done: queue.SimpleQueue[tuple[str, bool]] = queue.SimpleQueue()
@@ -64,7 +68,9 @@ def work(
         elif name is not None:
             finish(name, attempt(name))
         elif board.running:
-            finish(*done.get())
+            with idle():
+                outcome = done.get()
+            finish(*outcome)
         else:
             return board.failed
         while not done.empty():

@@ -17,6 +17,8 @@ from .stacks import Resource
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from constructs_lib.sandbox.clock import Hold
+
     from .halt import Halt
     from .registry import Registry
     from .stacks import Journal, Stack
@@ -92,6 +94,8 @@ class Steps:
         Of which stack, with which types, and what ends waits.
     journal
         Where to note what a roll-back or clean-up needs.
+    hold
+        Keeps virtual time back while the operation works.
     forward
         Whether the steps lead to what was asked for.
     """
@@ -100,6 +104,7 @@ class Steps:
     types: Registry
     halt: Halt
     journal: Journal = field(repr=False)
+    hold: Hold
     forward: bool
 
     def bring(self, declared: Declared, resolve: Callable[[], dict[str, Any]]) -> None:
@@ -185,7 +190,7 @@ class Steps:
         self._record(resource, "DELETE_IN_PROGRESS")
         for left in reversed(range(tries)):
             try:
-                self._call(lambda: self.types.of(resource.type).delete(self._request(resource)))
+                self._call(resource, lambda hold: self.types.of(resource.type).delete(self._request(resource, hold)))
             except Cancelled:
                 self._fail(resource, "DELETE", "Resource deletion cancelled")
             except Exception as error:  # noqa: BLE001 - becomes the event's reason, a bug is logged
@@ -207,10 +212,10 @@ class Steps:
 
     def _check(self, resource: Resource, verb: str, properties: dict[str, Any], old: dict[str, Any]) -> None:
         """Fail without a call if the properties cannot be right."""
-        request = self._request(replace(resource, properties=properties), old=old)
+        kind = self.types.of(resource.type)
         try:
             self.types.check_properties(resource.type, properties, resource.logical_id)
-            self.types.of(resource.type).check(request)
+            kind.check(self._request(replace(resource, properties=properties), self.hold, old=old))
         except ResourceError as error:
             self._fail(resource, verb, error.reason, error)
 
@@ -219,15 +224,16 @@ class Steps:
             resource.physical_id = physical_id
             self._record(resource, status, _INITIATED)
 
-        made = self._call(lambda: self.types.of(resource.type).create(self._request(resource, initiated=initiated)))
+        kind = self.types.of(resource.type)
+        made = self._call(resource, lambda hold: kind.create(self._request(resource, hold, initiated=initiated)))
         if not resource.physical_id:
             initiated(made.physical_id)
         return made
 
     def _change(self, resource: Resource, before: Resource, old: dict[str, Any]) -> Made:
-        request = self._request(resource, old=old)
+        kind = self.types.of(resource.type)
         try:
-            made = self._call(lambda: self.types.of(resource.type).update(request))
+            made = self._call(resource, lambda hold: kind.update(self._request(resource, hold, old=old)))
         except ResourceError as error:
             if error.physical_id and error.physical_id != before.physical_id:
                 self.journal.replaced(before)
@@ -255,23 +261,31 @@ class Steps:
             resource.no_echo, resource.settled, resource.dirty = made.no_echo, resource.properties, False
             self._record(resource, f"{verb}_COMPLETE")
 
-    def _call(self, action: Callable[[], T]) -> T:
-        """Carry out an action, again and later if the service throttles."""
+    def _call(self, resource: Resource, action: Callable[[Hold], T]) -> T:
+        """Carry out an action, again and later if the service throttles; virtual time is held unless it waits."""
+        if not self.types.of(resource.type).waits:
+            return self._insist(action, self.hold)
+        with self.stack.context.clock.held() as hold:
+            return self._insist(action, hold)
+
+    def _insist(self, action: Callable[[Hold], T], hold: Hold) -> T:
         for left in reversed(range(_THROTTLE_TRIES)):
             if self.halt.closed:
                 raise Cancelled
             try:
-                return action()
+                return action(hold)
             except ClientError as error:
                 if not left or _handler_code(error.response["Error"]["Code"]) != "Throttling":
                     raise
-                if not self.halt.sleep(self.stack.context.clock, 5):
-                    raise Cancelled from None
+                with hold.paused():
+                    if not self.halt.sleep(self.stack.context.clock, 5):
+                        raise Cancelled from None
         raise AssertionError("the loop returns or raises")
 
     def _request(
         self,
         resource: Resource,
+        hold: Hold,
         *,
         old: Mapping[str, Any] | None = None,
         initiated: Callable[[str], None] = lambda _: None,
@@ -285,6 +299,7 @@ class Steps:
             properties=resource.properties,
             halt=self.halt,
             initiated=initiated,
+            paused=hold.paused,
             old=dict(old or {}),
             physical_id=resource.physical_id,
             forward=self.forward,

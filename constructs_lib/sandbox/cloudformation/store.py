@@ -144,7 +144,8 @@ class Store:
 
         def run() -> None:
             try:
-                work()
+                with self.context.clock.held() as operation.hold:
+                    work()
             except Exception:
                 LOG.exception("the sandbox's CloudFormation failed at stack %s", stack.name)
                 stack.move(f"{stack.status.removesuffix('_IN_PROGRESS')}_FAILED", "Internal Failure")

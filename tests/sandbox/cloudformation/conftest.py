@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -222,20 +221,6 @@ def send() -> Callable[..., None]:
 def put_raw() -> Callable[[str, bytes], None]:
     """Put bytes to a ResponseURL."""
     return put
-
-
-@pytest.fixture(scope="session")
-def eventually() -> Callable[..., Any]:
-    """Call a function until it returns something true."""
-
-    def wait(look: Callable[[], Any], seconds: float = 10.0) -> Any:
-        deadline = time.monotonic() + seconds
-        while not (value := look()):
-            assert time.monotonic() < deadline, f"nothing within {seconds} s"
-            time.sleep(0.01)
-        return value
-
-    return wait
 
 
 @pytest.fixture(scope="session")

@@ -239,9 +239,7 @@ def test_what_a_failed_create_leads_to_is_an_option_of_the_change_set(cloud: Any
 def test_kinds_that_do_not_fit_are_refused(cloud: Any) -> None:
     template = {"Resources": {"A": QUEUE}}
     cloud.create("kinds", template)
-    with pytest.raises(
-        ClientError, match=r"Stack \[kinds\] already exists and cannot be created again with the changeSet"
-    ):
+    with pytest.raises(ClientError, match=r"Stack \[kinds\] already exists and cannot be created again"):
         change_set(cloud, "kinds", template, "CREATE")
     with pytest.raises(ClientError, match=r"Stack \[nobody\] does not exist"):
         change_set(cloud, "nobody", template, "UPDATE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -24,8 +24,8 @@ from constructs_lib.sandbox.errors import ServiceError
 class Names:
     """A scope of fixed values."""
 
-    conditions = {"Yes": True, "No": False}
-    refs = {"P": "p", "L": ["a", "b"], "N": "3", "Later": KNOWN_AFTER_APPLY, "AWS::NoValue": NO_VALUE}
+    conditions: ClassVar = {"Yes": True, "No": False}
+    refs: ClassVar = {"P": "p", "L": ["a", "b"], "N": "3", "Later": KNOWN_AFTER_APPLY, "AWS::NoValue": NO_VALUE}
 
     def ref(self, name: str) -> Any:
         return self.refs[name]

@@ -107,11 +107,13 @@ def test_a_wrong_request_is_refused(action: str, params: dict[str, str], complai
         query.parse(action, params)
 
 
+@pytest.mark.slow
 def test_an_action_that_is_not_served_says_so(cloud: Any) -> None:
     with pytest.raises(Exception, match="the sandbox's CloudFormation does not serve DetectStackDrift"):
         cloud.cfn.detect_stack_drift(StackName="a")
 
 
+@pytest.mark.slow
 def test_what_newer_clis_ask_for_is_answered(cloud: Any) -> None:
     cloud.create("asks", {"Resources": {"A": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": "x"}}}})
     events = cloud.cfn.describe_events(StackName="asks")["OperationEvents"]

@@ -11,6 +11,8 @@ from botocore.exceptions import ClientError
 from constructs_lib.sandbox.cloudformation.templates import read
 from constructs_lib.sandbox.errors import ServiceError
 
+pytestmark = pytest.mark.slow
+
 QUEUE = {"Type": "AWS::SQS::Queue"}
 P = {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "v"}}
 
@@ -315,7 +317,7 @@ def test_a_template_can_lie_in_s3(cloud: Any) -> None:
         cloud.cfn.create_stack(StackName=f"url{n}", TemplateURL=address)
         assert cloud.settled(f"url{n}") == "CREATE_COMPLETE"
         cloud.delete(f"url{n}")
-    with pytest.raises(ClientError, match="S3 error: .*key does not exist"):
+    with pytest.raises(ClientError, match=r"S3 error: .*key does not exist"):
         cloud.cfn.create_stack(StackName="url", TemplateURL=f"{cloud.url}/templates/none.json")
     with pytest.raises(ClientError, match="Either Template URL or Template Body must be specified"):
         cloud.cfn.create_stack(StackName="url")

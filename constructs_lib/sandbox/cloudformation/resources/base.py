@@ -11,6 +11,7 @@ from constructs_lib.sandbox.cloudformation.naming import generated_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
     from constructs_lib.sandbox.cloudformation.halt import Halt
     from constructs_lib.sandbox.context import Context
@@ -86,6 +87,8 @@ class Request:
         What an update or delete is about.
     halt
         Ends waits.
+    paused
+        A context in which virtual time runs on, for waits; else it is held.
     forward
         Whether the operation goes towards what was asked for, and neither back nor cleans up.
     initiated
@@ -100,6 +103,7 @@ class Request:
     properties: dict[str, Any]
     halt: Halt
     initiated: Callable[[str], None]
+    paused: Callable[[], AbstractContextManager[None]]
     old: dict[str, Any] = field(default_factory=dict)
     physical_id: str = ""
     forward: bool = True
@@ -137,8 +141,9 @@ class Request:
         while not settled():
             if clock.now() >= deadline:
                 raise ResourceError(f"Exceeded attempts to wait: {self.type} did not settle in {timeout:.0f} s")
-            if not self.halt.sleep(clock, seconds):
-                raise Cancelled
+            with self.paused():
+                if not self.halt.sleep(clock, seconds):
+                    raise Cancelled
 
 
 class ResourceType(ABC):
