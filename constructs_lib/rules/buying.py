@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib import facts
 from constructs_lib.facts.capacity import PurchaseLimits, purchase_limits
 from constructs_lib.model import is_unresolved
+from constructs_lib.model.window import moment_text, whole_days
 from constructs_lib.rules.findings import Found, Phase, error, unverified, warning
 from constructs_lib.rules.subjects import Carrier, Kind, Subject
 from constructs_lib.rules.values import amount, flag, mapping, moment, number, show
@@ -101,7 +102,7 @@ def _hours(given: Any, product: Product, *, needed: bool) -> Iterator[Found]:
 
 
 def _rounded(hours: float) -> int:
-    return int(-(-hours // 24) * 24)
+    return whole_days(hours) * 24
 
 
 def window(subject: Subject, product: Product, app: App) -> Iterator[Found]:
@@ -121,9 +122,9 @@ def window(subject: Subject, product: Product, app: App) -> Iterator[Found]:
     hours = number(subject.data.get(product.hours))
     needed = timedelta(hours=max(_rounded(hours or 0), product.limits.min_window_hours))
     if start and end and end <= start:
-        yield judge(f"the window ends at {_text(end)}, before it starts at {_text(start)}", product.end)
+        yield judge(f"the window ends at {moment_text(end)}, before it starts at {moment_text(start)}", product.end)
     elif start and end and end - start < needed:
-        yield judge(f"{_hours_of(needed)} do not fit between {_text(start)} and {_text(end)}", product.end)
+        yield judge(f"{_hours_of(needed)} do not fit between {moment_text(start)} and {moment_text(end)}", product.end)
     elif app.now is None and (start or end):
         at = product.start if start else product.end
         yield unverified("whether the window lies ahead is not known without a clock", at, phase=Phase.DEPLOY)
@@ -137,14 +138,17 @@ def _against_the_clock(
 ) -> Iterator[tuple[str, str]]:
     latest = now + timedelta(days=product.limits.ahead_days)
     if start and start < now:
-        yield f"{product.start} {_text(start)} is in the past", product.start
+        yield f"{product.start} {moment_text(start)} is in the past", product.start
     if start and start > latest:
         ahead = product.limits.ahead_days
-        yield f"{product.start} {_text(start)} is more than {ahead} days ahead, which is not sold yet", product.start
+        yield (
+            f"{product.start} {moment_text(start)} is more than {ahead} days ahead, which is not sold yet",
+            product.start,
+        )
     if end and end < now:
-        yield f"{product.end} {_text(end)} is in the past", product.end
+        yield f"{product.end} {moment_text(end)} is in the past", product.end
     elif end and end - max(now, start or now) < needed:
-        yield f"{_hours_of(needed)} do not fit between now and {_text(end)}", product.end
+        yield f"{_hours_of(needed)} do not fit between now and {moment_text(end)}", product.end
 
 
 def retained(subject: Subject) -> Iterator[Found]:
@@ -174,10 +178,6 @@ def approval(subject: Subject) -> Iterator[Found]:
         yield unverified(f"ServiceTimeout is not known here; at most {longest} seconds are granted", "ServiceTimeout")
     elif (number(timeout) or 0) > longest:
         yield error(f"ServiceTimeout is {timeout}; at most {longest} seconds are granted", "ServiceTimeout")
-
-
-def _text(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ")
 
 
 def _hours_of(span: timedelta) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.model import InvalidInputError
+from constructs_lib.model.plan_names import plan_name
 from constructs_lib.rules.subjects import App, Kind, Subject
 from constructs_lib.rules.values import UNKNOWN, Arn, arn, items, known_text, mapping, moment, number
 
@@ -74,12 +76,13 @@ def plan_of(reference: Any, subject: Subject, app: App) -> Plan:
 
 
 def bought_name(purchase: Subject) -> str | None:
-    """Return the name that a purchase gives its plan: the declared one, with ``-N`` from generation 2 on."""
+    """Return the name that a purchase gives its plan, ``None`` if it is not known or none that the API takes."""
     name = known_text(purchase.data.get("TrainingPlanName"))
     generation = number(purchase.data.get("Generation", 1))
-    if name is None or generation is None:
+    try:
+        return plan_name(name or "", int(generation or 0))
+    except InvalidInputError:
         return None
-    return name if generation <= 1 else f"{name}-{int(generation)}"
 
 
 def _referred(reference: Any) -> str | None:

@@ -15,7 +15,7 @@ RULES = Path(constructs_lib.rules.__file__).parent
 PINNED = {
     "GPU-IAM": list(range(1, 13)),
     "GPU-PL": [*range(1, 27)],
-    "GPU-TP": [*range(1, 17)],
+    "GPU-TP": [*range(1, 18)],
     "GPU-CB": [*range(1, 4)],
     "GPU-EP": [*range(1, 9)],
     "GPU-WF": [*range(1, 11)],
