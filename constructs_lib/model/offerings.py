@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model.price import Money
-from constructs_lib.model.window import CapacityWindow, moment_text, whole_days
+from constructs_lib.model.window import CapacityWindow, as_moment, moment_text, whole_days
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,17 +61,14 @@ class Requirement:
         }
 
     def __str__(self) -> str:
-        times = [f"{word} {moment}" for word, moment in zip(("after", "before"), self._times(), strict=True) if moment]
-        where = f", {' and '.join(times)}" if times else ""
+        times = zip(("after", "before"), (self.window.start_after, self.window.end_before), strict=True)
+        bounds = " and ".join(f"{word} {moment_text(moment)}" for word, moment in times if moment)
+        where = f", {bounds}" if bounds else ""
         shape = "" if self.allow_discontinuous else " in one piece"
         return (
             f"{self.instance_count} x {self.instance_type} for {self.duration_hours} hours{shape}, "
             f"for {self.target}{where}"
         )
-
-    def _times(self) -> tuple[str | None, str | None]:
-        start, end = self.window.start_after, self.window.end_before
-        return start and moment_text(start), end and moment_text(end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +120,8 @@ class Offering:
                 part["InstanceType"],
                 part["InstanceCount"],
                 part.get("AvailabilityZone", ""),
-                _moment(part["StartTime"]),
-                _moment(part["EndTime"]),
+                as_moment(part["StartTime"]),
+                as_moment(part["EndTime"]),
             )
             for part in row["ReservedCapacityOfferings"]
         ]
@@ -199,7 +196,7 @@ class ExtensionOffering:
     def of(cls, row: Mapping[str, Any]) -> ExtensionOffering:
         """Read a row; errors are those of `Offering.of`."""
         fee = Money.of(row.get("UpfrontFee", ""), row.get("CurrencyCode", ""))
-        return cls(row["TrainingPlanExtensionOfferingId"], fee, _moment(row["StartDate"]), _moment(row["EndDate"]))
+        return cls(row["TrainingPlanExtensionOfferingId"], fee, as_moment(row["StartDate"]), as_moment(row["EndDate"]))
 
     def __str__(self) -> str:
         return f"{moment_text(self.start)} to {moment_text(self.end)}, {self.fee}"
@@ -211,7 +208,3 @@ def _hours(span: timedelta) -> Decimal:
 
 def _number(hours: Decimal) -> str:
     return f"{hours.quantize(Decimal('0.01')).normalize():f}"
-
-
-def _moment(value: datetime | float) -> datetime:
-    return value.astimezone(UTC) if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)

@@ -9,7 +9,7 @@ from typing import Any
 from constructs_lib.facts.capacity import purchase_limits
 from constructs_lib.model.errors import InvalidInputError
 
-__all__ = ["CapacityWindow", "moment_text", "whole_days", "zoned"]
+__all__ = ["CapacityWindow", "as_moment", "moment_text", "whole_days", "zoned"]
 
 _DAY = timedelta(days=1)
 
@@ -46,6 +46,11 @@ def zoned(given: Any, name: str) -> datetime:
             f"write '{moment.isoformat()}Z' for UTC, or give a datetime with tzinfo"
         )
     return moment.astimezone(UTC)
+
+
+def as_moment(value: datetime | float) -> datetime:
+    """Return a moment of an AWS answer, a `datetime` or epoch seconds, as UTC."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)
 
 
 def moment_text(moment: datetime) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from constructs_lib import facts
-from constructs_lib.facts.calls import call_errors
-from constructs_lib.model import FailureClass, RunEnd, RunRecord, classify
+from constructs_lib.model import RunEnd, RunRecord
+from constructs_lib.runtime.adapters.outcomes import Outcome, outcome_of
 from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
 
 if TYPE_CHECKING:
@@ -86,12 +86,8 @@ class TrainingJobs:
         """
         try:
             self._create.create_training_job(**request)
-        except ParamValidationError as error:
-            raise CallRefusedError(f"ParamValidationError: {error}", FailureClass.CONFIG) from error
-        except ClientError as error:
-            raise _meaning(error) from error
-        except BotoCoreError as error:
-            raise LaunchUnclear(f"CreateTrainingJob gave no answer ({error}): the same launch is repeated") from error
+        except (BotoCoreError, ClientError) as error:
+            raise _meaning(outcome_of(error)) from error
 
     def find(self, name: str) -> Job | None:
         """Return the job of that name, or ``None`` while there is none to be seen."""
@@ -129,18 +125,12 @@ def _is_absent(error: ClientError) -> bool:
     return found["Code"] == _ABSENT or (found["Code"] == code and words in found.get("Message", "").lower())
 
 
-def _meaning(error: ClientError) -> Exception:
-    found = error.response["Error"]
-    cause = f"{found['Code']}: {found.get('Message', '')}"
-    known = call_errors().get(found["Code"])
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
-    if known is None or status >= 500:
-        return LaunchUnclear(f"CreateTrainingJob answered {status} {cause}: the same launch is repeated")
-    if known.outcome == "exists":
-        return JobExistsError(cause)
-    if known.outcome == "throttled":
-        return CallThrottledError(cause)
-    failure = classify(cause)
-    if failure is FailureClass.UNKNOWN and known.failure_class:
-        failure = FailureClass(known.failure_class)
-    return CallRefusedError(cause, failure)
+def _meaning(outcome: Outcome) -> Exception:
+    match outcome.kind:
+        case "exists":
+            return JobExistsError(outcome.cause)
+        case "throttled":
+            return CallThrottledError(outcome.cause)
+        case "refused":
+            return CallRefusedError(outcome.cause, outcome.failure)
+    return LaunchUnclear(f"CreateTrainingJob: {outcome.cause}: the same launch is repeated")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from constructs_lib.runtime.cloudformation import answer_to, deliver
 from constructs_lib.runtime.composition import services
 
 if TYPE_CHECKING:
@@ -21,8 +18,6 @@ __all__ = ["handler", "outcome", "respond"]
 
 # The same for every event: another id would make CloudFormation delete "the old one", which drains a living stack.
 _PHYSICAL_ID = "gpu-capacity-drain"
-_LONGEST_REASON = 2000  # CloudFormation takes answers of up to 4,096 bytes
-_ANSWER_TRIES = 4
 
 
 def handler(event: Mapping[str, Any], context: object) -> None:  # noqa: ARG001  Lambda's signature
@@ -56,32 +51,5 @@ def outcome(request_type: str, draining: Draining) -> str | None:
 
 
 def respond(event: Mapping[str, Any], failure: str | None) -> None:
-    """Put the answer where CloudFormation waits for it; raises if it cannot be delivered."""
-    answer = {
-        "Status": "FAILED" if failure else "SUCCESS",
-        "Reason": (failure or "")[:_LONGEST_REASON],
-        "PhysicalResourceId": _PHYSICAL_ID,
-        **{key: event[key] for key in ("StackId", "RequestId", "LogicalResourceId")},
-    }
-    body = json.dumps(answer).encode()
-    for last in (*[False] * (_ANSWER_TRIES - 1), True):
-        try:
-            if _put(event["ResponseURL"], body) < 300:
-                return
-        except (OSError, http.client.HTTPException):
-            if last:
-                raise
-        time.sleep(1.0)
-    raise ConnectionError("CloudFormation did not take the answer; Lambda will deliver the event again")
-
-
-def _put(url: str, body: bytes) -> int:
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.netloc, timeout=10)
-    try:
-        # The presigned URL was signed without a content type.
-        connection.request("PUT", f"{parts.path}?{parts.query}", body, {"Content-Type": ""})
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    """Answer CloudFormation; raises if the answer cannot be delivered."""
+    deliver(event, answer_to(event, _PHYSICAL_ID, failure=failure or ""))
