@@ -13,6 +13,7 @@ from constructs import Construct
 
 from constructs_lib.model import InvalidInputError, name_prefix
 from constructs_lib.shared.cdk_values import role_arn
+from constructs_lib.shared.functions import TESTED_RUNTIME
 from constructs_lib.shared.policies import allow, assumed_by
 from constructs_lib.shared.role_maker import RoleMaker
 from constructs_lib.shared.scopes import stack_of
@@ -42,9 +43,6 @@ __all__ = ["KIT_ID", "CapacityKit"]
 
 KIT_ID = "GpuCapacity"
 _LOG_RETENTION_DAYS = 365
-_TESTED_RUNTIME = Acknowledgment(
-    id="AwsSolutions-L1", reason="the newest runtime that this version of the library is tested with"
-)
 _kits: WeakKeyDictionary[Stack, CapacityKit] = WeakKeyDictionary()
 
 
@@ -121,7 +119,7 @@ class CapacityKit(Construct):
         self._approved = ApprovedTypes(stack.root, stack.path)
         self.node.add_validation(self._roles)
         self.node.add_validation(self._approved)
-        Validations.of(self).acknowledge(_TESTED_RUNTIME)
+        Validations.of(self).acknowledge(Acknowledgment(id="AwsSolutions-L1", reason=TESTED_RUNTIME))
         self._shared_access = JobAccess(shared_data)
         self._launched, self._synced = _Jobs(), _Jobs()
         self._machines = {stack.prefix: True}

@@ -5,20 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from aws_cdk import (
-    AssetHashType,
-    CustomResource,
-    Duration,
-    aws_dynamodb,
-    aws_events,
-    aws_lambda,
-    aws_s3_assets,
-    aws_scheduler,
-)
+from aws_cdk import CustomResource, Duration, aws_dynamodb, aws_events, aws_lambda, aws_scheduler
 
 from constructs_lib import facts
 from constructs_lib.model.approvals import ALLOWED_TYPES_VARIABLE
-from constructs_lib.shared import assets
+from constructs_lib.shared.functions import RuntimeCode
 from constructs_lib.shared.role_maker import late
 
 if TYPE_CHECKING:
@@ -31,10 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Launcher", "run_table"]
 
-_RUNTIME = "python3.13"
 _LAUNCHER_SECONDS = 60
 _DRAIN_SECONDS = 900
-_MEMORY_MB = 512
 _SWEEP = "rate(5 minutes)"
 # How an execution can end without a word from the launcher: a waitForTaskToken task gets no call back.
 _SILENT_ENDS = ["ABORTED", "TIMED_OUT", "FAILED"]
@@ -78,8 +67,8 @@ class Launcher:
         table: str,
     ) -> None:
         self._scope, self._place, self._machines = scope, place, machines
-        self._role, self._log_group, self._table = launcher_role, log_group, table
-        self._code = self._stage_code()
+        self._table = table
+        self._code = RuntimeCode(scope, role=launcher_role, log_group=log_group)
         self.function = self._function(
             "Launcher", "launcher", _LAUNCHER_SECONDS, name=name, more={ALLOWED_TYPES_VARIABLE: approved.variable()}
         )
@@ -93,13 +82,6 @@ class Launcher:
         # CloudFormation deletes in reverse: the drain first, while everything that ends jobs is still there.
         self.drain.node.add_dependency(self.job_rule, self.execution_rule, *permissions, self.schedule)
 
-    def _stage_code(self) -> aws_lambda.CfnFunction.CodeProperty:
-        path, fingerprint = assets.archive()
-        code = aws_s3_assets.Asset(
-            self._scope, "Code", path=str(path), asset_hash=fingerprint, asset_hash_type=AssetHashType.CUSTOM
-        )
-        return aws_lambda.CfnFunction.CodeProperty(s3_bucket=code.s3_bucket_name, s3_key=code.s3_object_key)
-
     def _function(
         self,
         construct_id: str,
@@ -110,26 +92,11 @@ class Launcher:
         more: Mapping[str, str] | None = None,
     ) -> aws_lambda.CfnFunction:
         variables = {
-            "AWS_DATA_PATH": "/var/task/models",
             "GPUCAP_LAUNCHER_TIMEOUT": str(_LAUNCHER_SECONDS),
             "GPUCAP_RUN_TABLE": self._table,
             **(more or {}),
         }
-        return aws_lambda.CfnFunction(
-            self._scope,
-            construct_id,
-            function_name=name,
-            description=f"gpu capacity: {handler}",
-            runtime=_RUNTIME,
-            architectures=["arm64"],
-            handler=f"constructs_lib.runtime.handlers.{handler}.handler",
-            code=self._code,
-            role=self._role,
-            timeout=timeout,
-            memory_size=_MEMORY_MB,
-            environment=aws_lambda.CfnFunction.EnvironmentProperty(variables=variables),
-            logging_config=aws_lambda.CfnFunction.LoggingConfigProperty(log_group=self._log_group),
-        )
+        return self._code.function(construct_id, handler, timeout, variables, name=name)
 
     def _execution_pattern(self) -> dict[str, Any]:
         arns = [{"prefix": self._place.arn("states", f"stateMachine:{name}")} for name in self._machines()]
