@@ -58,6 +58,11 @@ def plan_of(reference: Any, subject: Subject, app: App) -> Plan:
         Where the reference stands.
     app : App
     """
+    # Several rules ask about one reference; it lives as long as its subject.
+    return app.once((plan_of, subject, id(reference)), lambda app: _find(reference, subject, app))
+
+
+def _find(reference: Any, subject: Subject, app: App) -> Plan:
     logical_id = _referred(reference)
     if logical_id is not None:
         bought = app.once("plans by resource", _by_resource).get((subject.file, subject.stack, logical_id))

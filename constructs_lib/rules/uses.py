@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from constructs_lib.rules.subjects import App
 
-__all__ = ["CONSUMERS", "Demand", "Use", "configs_of", "demands", "endpoints_of", "referred", "uses_of"]
+__all__ = ["CONSUMERS", "Demand", "Use", "configs_of", "demands_of", "endpoints_of", "referred", "uses_of"]
 
 _PLACEHOLDER = re.compile(r"\$\{([^!}][^}]*)\}")
 CONSUMERS = (Kind.TRAINING_JOB, Kind.ENDPOINT_CONFIG, Kind.CLUSTER)
@@ -112,18 +112,23 @@ def _of_cluster(cluster: Any) -> Iterator[tuple[Any, str, Any, Any]]:
 _READERS = {Kind.TRAINING_JOB: _of_job, Kind.ENDPOINT_CONFIG: _of_endpoint_config, Kind.CLUSTER: _of_cluster}
 
 
-def demands(app: App) -> list[Demand]:
-    """Return the demand on each plan that anything here uses, in order of first use."""
-    return app.once("demand", _demands)
+def demands_of(subject: Subject, app: App) -> list[Demand]:
+    """Return the demand on each plan that a subject uses, with all other uses of these plans."""
+    return app.once("demand", _demands).get(subject, [])
 
 
-def _demands(app: App) -> list[Demand]:
+def _demands(app: App) -> dict[Subject, list[Demand]]:
     found: dict[Any, Demand] = {}
+    by_subject: dict[Subject, list[Demand]] = {}
     for subject in app.of(*CONSUMERS):
         for use in uses_of(subject):
             plan = plan_of(use.reference, subject, app)
-            found.setdefault(_identity(plan, use), Demand(plan)).uses.append(use)
-    return list(found.values())
+            demand = found.setdefault(_identity(plan, use), Demand(plan))
+            demand.uses.append(use)
+            mine = by_subject.setdefault(subject, [])
+            if demand not in mine:
+                mine.append(demand)
+    return by_subject
 
 
 def _identity(plan: Plan, use: Use) -> Any:
@@ -136,20 +141,35 @@ def _identity(plan: Plan, use: Use) -> Any:
 
 def endpoints_of(config: Subject, app: App) -> list[Subject]:
     """Return the endpoints that use a configuration, as far as the same app says."""
-    return [endpoint for endpoint in app.of(Kind.ENDPOINT) if config in configs_of(endpoint, app)]
+    return app.once("endpoints", _endpoints).get(config, [])
+
+
+def _endpoints(app: App) -> dict[Subject, list[Subject]]:
+    found: dict[Subject, list[Subject]] = {}
+    for endpoint in app.of(Kind.ENDPOINT):
+        for config in configs_of(endpoint, app):
+            found.setdefault(config, []).append(endpoint)
+    return found
 
 
 def configs_of(endpoint: Subject, app: App) -> list[Subject]:
     """Return the configuration that an endpoint names: by reference in its stack, or by its literal name."""
-    given = endpoint.data.get("EndpointConfigName")
-    return [config for config in app.of(Kind.ENDPOINT_CONFIG) if _names(given, endpoint, config)]
+    given, known = endpoint.data.get("EndpointConfigName"), app.once("configurations", _configurations)
+    if is_unresolved(given):
+        keys: list[Any] = [(endpoint.file, endpoint.stack, name) for name in sorted(referred(given))]
+    else:
+        keys = [given] if isinstance(given, str) else []
+    return [config for key in keys for config in known.get(key, [])]
 
 
-def _names(given: Any, endpoint: Subject, config: Subject) -> bool:
-    if not is_unresolved(given):
-        return given is not None and given == config.data.get("EndpointConfigName")
-    same = (endpoint.file, endpoint.stack) == (config.file, config.stack)
-    return same and config.resource is not None and config.resource in referred(given)
+def _configurations(app: App) -> dict[Any, list[Subject]]:
+    found: dict[Any, list[Subject]] = {}
+    for config in app.of(Kind.ENDPOINT_CONFIG):
+        name = known_text(config.data.get("EndpointConfigName"))
+        for key in (name, (config.file, config.stack, config.resource) if config.resource else None):
+            if key is not None:
+                found.setdefault(key, []).append(config)
+    return found
 
 
 def referred(value: Any) -> set[str]:

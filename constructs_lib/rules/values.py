@@ -46,7 +46,7 @@ class Arn:
     @property
     def kind(self) -> str:
         """The resource's kind, such as ``training-plan``."""
-        return re.split("[/:]", self.resource, maxsplit=1)[0]
+        return self.resource.replace(":", "/").split("/", 1)[0]
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, error, rule, unverified, warning
 from constructs_lib.rules.endpoints._common import Variant, variants_of
 from constructs_lib.rules.known_plans import plan_of
-from constructs_lib.rules.uses import configs_of, demands, endpoints_of, referred
+from constructs_lib.rules.uses import configs_of, demands_of, endpoints_of, referred
 from constructs_lib.rules.values import mapping, number, text
 
 
@@ -26,7 +26,7 @@ def above_plan(subject: Subject, app: App) -> Findings:
     if subject.kind is Kind.SCALABLE_TARGET:
         yield from _target(subject, app)
         return
-    for demand in demands(app):
+    for demand in demands_of(subject, app):
         uses = demand.of("endpoint")
         if len(uses) == len(demand.of("endpoint", "hyperpod-cluster")) and uses and uses[0].subject is subject:
             counts = [None if u.count is None else u.count * max(1, len(endpoints_of(u.subject, app))) for u in uses]

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subject, rule, unverified, warning
-from constructs_lib.rules.uses import Demand, configs_of, demands, uses_of
+from constructs_lib.rules.uses import Demand, configs_of, demands_of, uses_of
 from constructs_lib.rules.values import known_text, mapping, number
 
 
@@ -23,10 +23,8 @@ def no_room_to_update(subject: Subject, app: App) -> Findings:
     """Compare what an update needs with what the plan has free."""
     for config in configs_of(subject, app):
         mine = uses_of(config)
-        for demand in demands(app):
-            here = [use for use in demand.uses if use in mine]
-            if here:
-                yield from _judge(subject, demand, [use.count for use in here])
+        for demand in demands_of(config, app):
+            yield from _judge(subject, demand, [use.count for use in demand.uses if use in mine])
 
 
 def _judge(endpoint: Subject, demand: Demand, mine: list[int | float | None]) -> Findings:

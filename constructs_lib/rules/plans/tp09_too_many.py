@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from constructs_lib.rules.authoring import App, Findings, Found, Severity, Subject, error, rule, unverified, warning
-from constructs_lib.rules.uses import CONSUMERS, Demand, Use, demands
+from constructs_lib.rules.uses import CONSUMERS, Demand, Use, demands_of
 
 
 @rule(
@@ -20,7 +20,7 @@ from constructs_lib.rules.uses import CONSUMERS, Demand, Use, demands
 )
 def too_many(subject: Subject, app: App) -> Findings:
     """Sum the uses of each plan; the first of them carries the finding."""
-    for demand in demands(app):
+    for demand in demands_of(subject, app):
         standing = demand.of("hyperpod-cluster", "endpoint")
         if any(use.target == "hyperpod-cluster" for use in standing) and standing[0].subject is subject:
             yield from _sum(standing, demand, error)

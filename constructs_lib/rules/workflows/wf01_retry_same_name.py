@@ -5,7 +5,7 @@ from constructs_lib.rules.authoring import App, Findings, Kind, Severity, Subjec
 from constructs_lib.rules.workflows._common import changes_per_try
 
 _AFTER_SYNC = ("States.TaskFailed", "States.Timeout", "States.HeartbeatTimeout", "States.ALL")
-_AFTER_CALL = ("States.Timeout", "States.HeartbeatTimeout", "States.ALL")
+_AFTER_CALL = ("States.Timeout", "States.HeartbeatTimeout")
 
 
 @rule(
@@ -13,8 +13,8 @@ _AFTER_CALL = ("States.Timeout", "States.HeartbeatTimeout", "States.ALL")
     title="a create task retried under the name of a job that exists",
     kinds=(Kind.STATE,),
     finds={
-        Severity.ERROR: "a retry on States.TaskFailed, States.Timeout, States.ALL or a capacity error, and a name that "
-        "does not change per try",
+        Severity.ERROR: "a name that does not change per try, and a retry on States.Timeout or a capacity error, with "
+        ".sync also on States.TaskFailed or States.ALL",
         Severity.UNVERIFIED: "the name holds State.EnteredTime: whether it changes over retries is not documented",
     },
     why="the first try has created the job, so every further try fails on its name and hides the first failure; "
