@@ -54,7 +54,7 @@ class ChangeSet:
             "ExecutionStatus": self.execution,
             "Status": self.status,
             "StatusReason": self.reason,
-            "NotificationARNs": self.request.get("NotificationARNs", []),
+            "NotificationARNs": [],
             "RollbackConfiguration": {},
             "Capabilities": self.request.get("Capabilities", []),
             "Tags": [{"Key": k, "Value": v} for k, v in self.wanted.tags.items()],
@@ -99,7 +99,7 @@ def _visible(configuration: Configuration) -> Any:
 def foresee(stack: Stack, identity: Identity, types: Registry, wanted: Configuration) -> list[dict[str, Any]]:
     """Return the ResourceChange of every resource that would be added, modified or removed.
 
-    Attributes of a resource that is changed in place count as known, except those of a custom resource.
+    Attributes of a resource that is changed in place count as known, except those of a custom resource or nested stack.
     """
     scope = ForeseenScope.of(identity, wanted, stack.resources)
     changes = []
@@ -115,7 +115,7 @@ def foresee(stack: Stack, identity: Identity, types: Registry, wanted: Configura
             continue
         if change["Replacement"] != "False":
             scope.new_ids.add(logical_id)
-        elif types.is_custom(declared.type):
+        elif types.decides_attributes(declared.type):
             scope.new_attributes.add(logical_id)
         changes.append(change)
     for logical_id, resource in stack.resources.items():

@@ -33,6 +33,7 @@ _NAMED_IAM = {
     "AWS::IAM::User": "UserName",
 }
 _REFUSED = {  # members of a request whose meaning the sandbox does not have
+    "NotificationARNs": "it publishes no stack events to topics; they are on the default event bus",
     "ResourcesToImport": "it imports no resources",
     "StackPolicyBody": "it has no stack policies",
     "StackPolicyURL": "it has no stack policies",

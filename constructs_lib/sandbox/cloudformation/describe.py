@@ -44,7 +44,7 @@ def stack(of: Stack) -> dict[str, Any]:
             "StackStatus": of.status,
             "StackStatusReason": of.reason,
             "DisableRollback": bool(options.get("DisableRollback", False)),
-            "NotificationARNs": options.get("NotificationARNs", []),
+            "NotificationARNs": [],
             "TimeoutInMinutes": options.get("TimeoutInMinutes"),
             "Capabilities": options.get("Capabilities", []),
             "Outputs": list(of.outputs),

@@ -13,6 +13,7 @@ from .resources import TYPES
 from .resources.api import ApiType
 from .resources.base import ResourceError, tag_map
 from .resources.custom import CustomResource
+from .resources.nested import NestedStack
 from .resources.noop import Stub
 
 if TYPE_CHECKING:
@@ -150,6 +151,10 @@ class Registry:
     def is_custom(self, type_name: str) -> bool:
         """Return whether a type is a custom resource's."""
         return type_name not in self.stubs and (type_name.startswith("Custom::") or type_name == CUSTOM_RESOURCE)
+
+    def decides_attributes(self, type_name: str) -> bool:
+        """Return whether any update of such a resource may change what its attributes say."""
+        return self.is_custom(type_name) or type_name == NestedStack.type
 
     def replaces(self, declared: Declared, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         """Return the properties whose change needs a new physical resource."""

@@ -32,8 +32,6 @@ class Identity:
         The sandbox.
     stack_id, name
         The stack.
-    notification_arns
-        Value of ``AWS::NotificationARNs``.
     exports
         Returns every export's value by name.
     """
@@ -43,13 +41,11 @@ class Identity:
         context: Context,
         stack_id: str,
         name: str,
-        notification_arns: list[str],
         exports: Callable[[], Mapping[str, str]],
     ) -> None:
         self.context = context
         self.stack_id = stack_id
         self.name = name
-        self.notification_arns = notification_arns
         self.exports = exports
 
     def pseudo(self, name: str) -> Any:
@@ -57,7 +53,7 @@ class Identity:
         return {
             "AWS::AccountId": self.context.account,
             "AWS::NoValue": NO_VALUE,
-            "AWS::NotificationARNs": self.notification_arns,
+            "AWS::NotificationARNs": [],
             "AWS::Partition": "aws",
             "AWS::Region": self.context.region,
             "AWS::StackId": self.stack_id,

@@ -33,7 +33,7 @@ class StackActions:
                 raise ServiceError("AlreadyExistsException", f"Stack [{name}] already exists")
             stack = store.new_stack(name)
             template = template_of(store.context, request, None)
-            wanted = configure(store.types, store.identity(stack, request), template, request, None)
+            wanted = configure(store.types, store.identity(stack), template, request, None)
             store.stacks[stack.stack_id] = stack
             stack.protected = request.get("EnableTerminationProtection", False)
             return self.start_create(stack, wanted, request)

@@ -107,16 +107,15 @@ class Store:
         identifier = naming.stack_id(self.context.account, self.context.region, name)
         return Stack(self.context, identifier, name, created=self.context.clock.now())
 
-    def identity(self, stack: Stack, request: Mapping[str, Any]) -> Identity:
+    def identity(self, stack: Stack) -> Identity:
         """Return what a stack's names need."""
-        notifications = request.get("NotificationARNs", stack.options.get("NotificationARNs", []))
-        return Identity(self.context, stack.stack_id, stack.name, notifications, self.exports)
+        return Identity(self.context, stack.stack_id, stack.name, self.exports)
 
     def foresee(self, stack: Stack, request: Mapping[str, Any]) -> tuple[Configuration, list[dict[str, Any]]]:
         """Return what a request wants of a stack, and what that would change."""
         previous = stack.configuration
         template = template_of(self.context, request, previous.template if previous else None)
-        identity = self.identity(stack, request)
+        identity = self.identity(stack)
         wanted = configure(self.types, identity, template, request, previous)
         return wanted, foresee(stack, identity, self.types, wanted)
 
@@ -131,7 +130,7 @@ class Store:
 
         return Operation(
             stack,
-            self.identity(stack, request),
+            self.identity(stack),
             self.types,
             other_exports=other_exports,
             importers=self.importers,

@@ -135,6 +135,7 @@ LOOK: dict[str, Look] = {
     "AWS::ApplicationAutoScaling::ScalingPolicy": scaling("describe_scaling_policies", "ScalingPolicies"),
     "AWS::CDK::Metadata": nothing,
     "AWS::CloudFormation::WaitConditionHandle": nothing,
+    "AWS::CloudFormation::Stack": listed("cloudformation", "describe_stacks", "Stacks", "StackId"),
     "AWS::CloudWatch::Alarm": listed("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
     "AWS::CloudWatch::CompositeAlarm": nothing,
     "AWS::CloudWatch::Dashboard": one("cloudwatch", "get_dashboard", "DashboardName", "DashboardBody"),
@@ -236,6 +237,16 @@ def template(case: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]
         "Resources": {**needs, "It": {"Type": case["type"], "Properties": properties}},
         "Outputs": {name: {"Value": {"Fn::GetAtt": ["It", name]}} for name in KINDS[case["type"]].attributes or ()},
     }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def templates(module_cloud: Any) -> None:
+    """Put two templates of nested stacks into S3."""
+    s3 = module_cloud.client("s3")
+    s3.create_bucket(Bucket="templates")
+    for delay in (1, 2):
+        inner = {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": delay}}
+        s3.put_object(Bucket="templates", Key=f"{delay}.json", Body=json.dumps({"Resources": {"Inner": inner}}))
 
 
 def test_every_type_has_a_case() -> None:

@@ -327,6 +327,7 @@ def test_what_the_sandbox_cannot_honour_is_refused_in_words(cloud: Any) -> None:
     body = json.dumps({"Resources": {"Q": QUEUE}})
     for option, complaint in (
         ({"StackPolicyBody": "{}"}, "cannot honour StackPolicyBody"),
+        ({"NotificationARNs": ["arn:aws:sns:us-east-1:123456789012:t"]}, "publishes no stack events to topics"),
         ({"DeploymentConfig": {"Mode": "EXPRESS"}}, "no express mode"),
         (
             {"RollbackConfiguration": {"RollbackTriggers": [{"Arn": "a", "Type": "AWS::CloudWatch::Alarm"}]}},

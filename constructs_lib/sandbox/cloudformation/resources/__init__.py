@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import dynamodb, ec2, events, iam, lambda_, logs, management, messaging, noop, s3, sagemaker, states
+from . import dynamodb, ec2, events, iam, lambda_, logs, management, messaging, nested, noop, s3, sagemaker, states
 
 if TYPE_CHECKING:
     from .base import ResourceType
@@ -52,6 +52,7 @@ TYPES: tuple[type[ResourceType], ...] = (
     messaging.Subscription,
     messaging.Topic,
     messaging.TopicPolicy,
+    nested.NestedStack,
     noop.CompositeAlarm,
     noop.Metadata,
     noop.QueryDefinition,
