@@ -294,7 +294,8 @@ class CapacityKit(Construct):
         if launched:
             self.launcher  # noqa: B018 - made when the first job needs it
         jobs = self._launched if launched else self._synced
-        jobs.access.add(request)
+        # Whoever creates a job needs to know its plans and its volume key only, and both stand here.
+        jobs.access.add({"ResourceConfig": request.get("ResourceConfig", {})})
         role = request["RoleArn"]
         # One path instead of every role by name: hundreds of names would not fit into a policy.
         jobs.passed[self._place.arn("iam", f"role{self._own_roles_path}*", region="") if own_role else role] = None
