@@ -10,41 +10,62 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from constructs_lib.capacity.approval import Approval
+    from constructs_lib.capacity.buyer import CapacityBuyer
+    from constructs_lib.capacity.plan_base import ITrainingPlan
+    from constructs_lib.capacity.target import TrainingPlanTarget
+    from constructs_lib.capacity.training_plan import TrainingPlan
     from constructs_lib.checks import CapacityRules, CapacityRulesPlugin, synth_checked
     from constructs_lib.guardrails.instance_types import InstanceTypeGuardrail
     from constructs_lib.guardrails.purchases import PurchaseGuardrail
     from constructs_lib.model import HasTrainingPlanArn, InputChannel, InstancePreference, TrainingJobSpec
+    from constructs_lib.model.price import PriceCeiling
+    from constructs_lib.model.window import CapacityWindow
     from constructs_lib.settings import Settings
     from constructs_lib.workloads.kit import CapacityKit
     from constructs_lib.workloads.training_job import PreferenceTrainingJob
 
 __all__ = [
+    "Approval",
+    "CapacityBuyer",
     "CapacityKit",
     "CapacityRules",
     "CapacityRulesPlugin",
+    "CapacityWindow",
     "HasTrainingPlanArn",
+    "ITrainingPlan",
     "InputChannel",
     "InstancePreference",
     "InstanceTypeGuardrail",
     "PreferenceTrainingJob",
+    "PriceCeiling",
     "PurchaseGuardrail",
     "Settings",
     "TrainingJobSpec",
+    "TrainingPlan",
+    "TrainingPlanTarget",
     "synth_checked",
 ]
 
 _HOME = {
+    "Approval": "constructs_lib.capacity.approval",
+    "CapacityBuyer": "constructs_lib.capacity.buyer",
     "CapacityKit": "constructs_lib.workloads.kit",
     "CapacityRules": "constructs_lib.checks",
     "CapacityRulesPlugin": "constructs_lib.checks",
+    "CapacityWindow": "constructs_lib.model.window",
     "HasTrainingPlanArn": "constructs_lib.model",
+    "ITrainingPlan": "constructs_lib.capacity.plan_base",
     "InputChannel": "constructs_lib.model",
     "InstancePreference": "constructs_lib.model",
     "InstanceTypeGuardrail": "constructs_lib.guardrails.instance_types",
     "PreferenceTrainingJob": "constructs_lib.workloads.training_job",
+    "PriceCeiling": "constructs_lib.model.price",
     "PurchaseGuardrail": "constructs_lib.guardrails.purchases",
     "Settings": "constructs_lib.settings",
     "TrainingJobSpec": "constructs_lib.model",
+    "TrainingPlan": "constructs_lib.capacity.training_plan",
+    "TrainingPlanTarget": "constructs_lib.capacity.target",
     "synth_checked": "constructs_lib.checks",
 }
 

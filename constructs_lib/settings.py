@@ -38,6 +38,10 @@ class Settings:
         ``s3://`` prefix under which training data, models and checkpoints lie.
     training_plan_arn : str, optional
         ARN of a training plan that was bought elsewhere.
+    purchase : str, optional
+        Purchase keys, separated by commas: ``name#generation@last-day@account/region``. A malformed one buys nothing.
+    ask_again : str, optional
+        Any new text lets every purchase ask again: for a fresh quote, or with an approval that was given since.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Settings:
     image: str | None = None
     data: str | None = None
     training_plan_arn: str | None = None
+    purchase: str | None = None
+    ask_again: str | None = None
 
     @classmethod
     def of(cls, scope: IConstruct) -> Settings:
