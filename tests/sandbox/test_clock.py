@@ -94,10 +94,14 @@ def test_a_hold_that_ends_while_paused_leaves_others_hold_alone(clock: Clock) ->
 @pytest.mark.parametrize("wake", [None, threading.Event()], ids=["alone", "listening"])
 def test_a_wait_that_began_while_held_ends_on_time_after_release(clock: Clock, wake: threading.Event | None) -> None:
     late: list[float] = []
+
+    def wait(goal: float) -> None:
+        clock.wait_until(goal, wake)
+        late.append(clock.now() - goal)
+
     for _ in range(5):
         with clock.held():
-            goal = clock.now() + 60
-            waiter = threading.Thread(target=lambda: (clock.wait_until(goal, wake), late.append(clock.now() - goal)))
+            waiter = threading.Thread(target=wait, args=(clock.now() + 60,))
             waiter.start()
             time.sleep(0.05)
         waiter.join(timeout=2)
