@@ -30,6 +30,8 @@ class Protocol:
     retry_same: bool = True  # an unclear create repeats the same step
     confirm_stop: bool = True  # after a limit the machine waits for a terminal status
     entry_in_name: bool = True  # each entry of the state has jobs of its own
+    redrive_waits: bool = True  # a redriven entry launches once the rows of earlier entries are closed
+    check_before: bool = True  # between its row and its create a launcher looks whether its entry still counts
     owner_checked: bool = True  # a job or row of another entry is refused, never adopted
 
 
@@ -43,6 +45,7 @@ class World:
 class Run(NamedTuple):
     pc: str
     name: tuple
+    entry: int
     order: int
     token: int
     alone: bool = False
@@ -104,7 +107,7 @@ class Model:
     def enter(self, s, phase, tries=0):
         order = tries + (STOP_ORDER if phase == "stop" and self.p.stop_is_last else 0)
         first = "put" if phase == "stop" or self.p.token_before else "create"
-        run = Run(first if phase == "launch" else "put-stop", self.name(s), order, s.token + 1)
+        run = Run(first if phase == "launch" else "put-stop", self.name(s), s.entry, order, s.token + 1)
         return s._replace(phase=phase, token=s.token + 1, tries=tries, runs=(*s.runs, run))
 
     def end(self, s):
@@ -130,10 +133,10 @@ class Model:
         """Return (state, old row or None, whether the write won)."""
         i, stop = at(s.rows, run.name), run.pc == "put-stop"
         if i is None:
-            row = Row(run.name, s.entry, run.order, run.token, creating=not stop, limit=stop)
+            row = Row(run.name, run.entry, run.order, run.token, creating=not stop, limit=stop)
             return s._replace(rows=(*s.rows, row)), None, True
         old = s.rows[i]
-        foreign = self.p.owner_checked and old.entry != s.entry
+        foreign = self.p.owner_checked and old.entry != run.entry
         if not old.open or foreign or (self.p.token_ordered and old.order > run.order):
             return s, old, False
         new = old._replace(order=run.order, token=run.token, result="")
@@ -169,11 +172,20 @@ class Model:
         return s._replace(runs=put(s.runs, i, s.runs[i]._replace(pc=pc, **more)))
 
     def at_put(self, s, i, run, rest):
+        if self.p.redrive_waits and any(row.open and row.entry < run.entry for row in s.rows):
+            stopped = self.stop_all(s, run.entry)
+            return [("stops what ran before the redrive, raises", stopped)] if stopped != s else []
         t, old, won = self.take(s, run)
         if not won:
             return self.lost(run, rest, old)
         alone = old is None or not old.creating
-        return [("writes its row", self.go(t, i, "create" if alone else "look", alone=alone))]
+        after = "judge" if self.p.check_before else "create" if alone else "look"
+        return [("writes its row", self.go(t, i, after, alone=alone))]
+
+    def at_judge(self, s, i, run, rest):
+        if s.phase == "ended" or run.entry != s.entry:
+            return [("sees that its entry is over, returns", rest)]
+        return [("sees that its entry counts", self.go(s, i, "create" if run.alone else "look"))]
 
     def at_put_stop(self, s, i, run, rest):
         t, old, won = self.take(s, run)
@@ -181,12 +193,12 @@ class Model:
             return self.lost(run, rest, old)
         if old is not None and old.creating:
             return [("writes its row", self.go(t, i, "stop"))]
-        answered = self.answer(t._replace(runs=drop(t.runs, i)), run.token, "limit", s.entry)
+        answered = self.answer(t._replace(runs=drop(t.runs, i)), run.token, "limit", run.entry)
         return [("finds nothing to stop", self.close(answered, run.name, run.token, "limit"))]
 
     def lost(self, run, rest, old):
-        if self.p.owner_checked and old.entry != rest.entry:
-            return [("sees another entry's row, refuses", self.answer(rest, run.token, "refused", rest.entry))]
+        if self.p.owner_checked and old.entry != run.entry:
+            return [("sees another entry's row, refuses", self.answer(rest, run.token, "refused", run.entry))]
         if old.open or old.order > run.order:
             return [("is late, exits quietly", rest)]
         if self.p.stored_answer:
@@ -199,26 +211,26 @@ class Model:
 
     def at_create(self, s, i, run, rest):
         t = self.go(s, i, "wait")
-        return [("calls the create", t._replace(net=(*s.net, (run.name, s.entry, run.token))))]
+        return [("calls the create", t._replace(net=(*s.net, (run.name, run.entry, run.token))))]
 
     def at_store(self, s, i, run, rest):
         return [("stores its row", self.take(self.go(s, i, "check"), run._replace(pc="put"))[0])]
 
     def at_check(self, s, i, run, rest):
         j = at(s.jobs, run.name)
-        if self.p.check_after and s.phase == "ended" and j is not None:
+        if self.p.check_after and (s.phase == "ended" or run.entry != s.entry) and j is not None:
             return [("sees that the execution ended, stops the job", self.stop(rest, j))]
         return [("returns", rest)]
 
     def at_stop(self, s, i, run, rest):
         j = self.seen(s, run.name)
         t = rest if j is None else self.stop(rest, j)
-        return [("stops the job", t if self.p.confirm_stop else self.answer(t, run.token, "limit", s.entry))]
+        return [("stops the job", t if self.p.confirm_stop else self.answer(t, run.token, "limit", run.entry))]
 
     def at_refused(self, s, i, run, rest):
         k = self.own(s, run)
         if run.alone or not self.p.refuse_late:
-            answered = self.answer(rest, run.token, "refused", s.entry if k is None else s.rows[k].entry)
+            answered = self.answer(rest, run.token, "refused", run.entry)
             return [("answers the refusal", self.close(answered, run.name, run.token, "refused"))]
         if k is None:
             return [("is overtaken, returns", rest)]
@@ -264,8 +276,7 @@ class Model:
             yield "!the user aborts the execution", self.end(f)
         if s.phase == "launch" and more:
             yield "!the limit fires", self.enter(f, "stop")
-        quiet = not s.runs and not s.net and all(job.status not in LIVE for job in s.jobs)
-        if s.phase == "ended" and self.w.again and s.entry == 0 and more and quiet:
+        if s.phase == "ended" and self.w.again and s.entry == 0 and more:
             yield "!the state is entered again", self.enter(f._replace(entry=1, step=1), "launch")
 
     def network(self, s, f, more):
@@ -321,10 +332,12 @@ class Model:
             if more:
                 yield "!an event is lost", t._replace(faults=s.faults + 1)
 
-    def stop_all(self, s):
+    def stop_all(self, s, before=None):
+        """Look at the rows of an execution that ended, or of the entries before one."""
         for row in s.rows:
             j = self.seen(s, row.name)
-            if s.phase == "ended" and row.open and j is not None:
+            over = s.phase == "ended" if before is None else row.entry < before
+            if over and row.open and j is not None:
                 s = self.stop(s, j)
         return s
 

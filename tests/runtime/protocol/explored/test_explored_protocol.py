@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+AGAIN = {"again": True, "events": False}
 # Off, each of these breaks the protocol: in which world, and how. Names and owner marks back each other up.
 BREAKS = {
     "token_before": ({}, "J1"),
@@ -14,10 +15,11 @@ BREAKS = {
     "close_late": ({}, "J1"),
     "refuse_late": ({}, "stuck"),
     "confirm_stop": ({}, "J1"),
+    "check_before": ({"again": True}, "J1"),
+    "redrive_waits": ({"again": True}, "J1"),
     "entry_in_name owner_checked": ({"again": True}, "J4"),
 }
 # Off, these cost idle time or a run, never safety.
-AGAIN = {"again": True, "events": False}
 COSTS = {"check_after": {}, "retry_same": {}, "owner_checked": AGAIN, "entry_in_name": AGAIN}
 
 
@@ -28,7 +30,7 @@ def test_the_protocol_holds_when_no_event_ever_comes(explored):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [{}, {"again": True}, {"faults": 3, "events": False}], ids=str)
+@pytest.mark.parametrize("world", [{}, AGAIN, {"faults": 3, "events": False}], ids=str)
 def test_the_protocol_holds_in_every_interleaving(explored, world):
     states, broken = explored(world)
     print(f"{states} states")
