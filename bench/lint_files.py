@@ -30,7 +30,12 @@ def run() -> dict[str, list[float]]:
 
 def _write(folder: Path) -> None:
     entries = [{"InstanceType": kind, "InstanceCount": 2} for kind in ("ml.p5.48xlarge", "ml.p4d.24xlarge")]
-    request = {"TrainingJobName.$": "$.name", "ResourceConfig": {"InstancePreferences": entries}}
+    limits = {"MaxRuntimeInSeconds": 86400, "MaxPendingTimeInSeconds": 7200}
+    request = {
+        "TrainingJobName.$": "$.name",
+        "ResourceConfig": {"InstancePreferences": entries},
+        "StoppingCondition": limits,
+    }
     task = {"Type": "Task", "Resource": "arn:aws:states:::sagemaker:createTrainingJob.sync", "Parameters": request}
     machine = json.dumps({"StartAt": "T", "States": {"T": task | {"End": True}}})
     variant = {"VariantName": "v", "ModelName": "m", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1}

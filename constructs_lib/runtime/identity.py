@@ -52,6 +52,13 @@ class Identity:
         """How often the execution had been redriven when it entered the state."""
         return int(self.entry.get("redrive", 0))
 
+    def follows(self, other: Identity) -> bool:
+        """Tell whether this is what a later redrive made of the same entry."""
+        if (self.machine, self.execution, self.state) != (other.machine, other.execution, other.state):
+            return False
+        marks, others = ({**entry, "redrive": 0} for entry in (self.entry, other.entry))
+        return marks == others and self.redrive > other.redrive
+
     @property
     def place(self) -> dict[str, str]:
         """The region and the account of the execution."""

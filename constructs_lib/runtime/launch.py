@@ -58,7 +58,10 @@ class Launch:
         InvalidInputError
             If something that the protocol rests on is missing.
         """
-        stop = payload["action"] == "stop"
+        entry = plain_entry(payload.get("entry", {}))
+        # A redrive of an execution whose launch was stopped enters the state to stop again, and means to launch anew.
+        redriven = "since" in payload and entry.get("redrive", 0) != payload["since"]
+        stop = payload["action"] == "stop" and not redriven
         missing = [key for key in (*_NEEDED, "reason" if stop else "request") if key not in payload]
         if missing:
             raise InvalidInputError(
@@ -71,7 +74,7 @@ class Launch:
             machine=payload["job"],
             execution=payload["execution"],
             state=payload["state"],
-            entry=plain_entry(payload.get("entry", {})),
+            entry=entry,
             step=int(payload.get("step", 1)),
         )
         return cls(

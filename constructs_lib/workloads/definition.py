@@ -14,6 +14,8 @@ __all__ = ["Launch", "launcher_states", "optimized_states", "parallel_step"]
 
 _REDRIVE = "$$.Execution.RedriveCount"
 _ENTERED = "$$.State.EnteredTime"
+# The launcher's own failure is the one end that is tried again.
+_NAMED_ENDS = [str(end) for end in RunEnd if end not in (RunEnd.COMPLETED, RunEnd.LAUNCHER_FAILED)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,39 +63,36 @@ class Launch:
 def launcher_states(launch: Launch) -> dict[str, Any]:
     """Return the states of a launch through the launcher function.
 
-    Every end of a job arrives as a success of ``Launch`` with the run's record; a failure of ``Launch`` means that
-    the launcher itself failed, and is retried under the same job name. A timeout enters ``Launch`` again, to stop the
-    job and to wait for its end.
+    The end of a job is the end of ``Launch``: success with the run's record, or a failure whose error is the named end
+    and whose cause is the record. A named end is never retried and never caught, so that a redrive starts with
+    ``Launch`` again; every other failure means that the launcher itself failed, and is retried under the same job
+    name. A timeout enters ``Launch`` again, to stop the job and to wait for its end.
     """
     name = launch.name
-    catch = [
-        {"ErrorEquals": ["States.Timeout"], "ResultPath": "$.cause", "Next": name("Stop")},
-        {"ErrorEquals": ["States.ALL"], "ResultPath": "$.cause", "Next": name("Failed")},
+    retry = [
+        {"ErrorEquals": _NAMED_ENDS, "MaxAttempts": 0},
+        {"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 8},
     ]
     task = {
         "Type": "Task",
         "Resource": f"arn:{launch.partition}:states:::lambda:invoke.waitForTaskToken",
         "Parameters": {"FunctionName": launch.launcher, "Payload": _payload(launch)},
         "TimeoutSecondsPath": "$.seconds",
-        "Retry": [{"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 8}],
-        "Catch": catch,
-        "Next": name("Ended"),
+        "Retry": retry,
+        "Catch": [{"ErrorEquals": ["States.Timeout"], "ResultPath": "$.cause", "Next": name("Stop")}],
+        "End": True,
     }
-    ended = {"Variable": "$.end", "StringEquals": str(RunEnd.COMPLETED), "Next": name("Completed")}
     states = {
         "Start": _start(launch),
         "Launch": task,
         "Stop": {"Type": "Pass", "Result": "stop", "ResultPath": "$.action", "Next": name("Launch")},
-        "Ended": {"Type": "Choice", "Choices": [ended], "Default": name("Failed")},
-        "Completed": {"Type": "Succeed"},
-        "Failed": {"Type": "Fail", "ErrorPath": "$.end", "CausePath": "States.JsonToString($)"},
     }
     return {"StartAt": name("Start"), "States": {name(state): body for state, body in states.items()}}
 
 
 def _start(launch: Launch) -> dict[str, Any]:
-    """Return the Pass that says what Launch does; ``end`` is what the run is called if the launcher fails."""
-    data: dict[str, Any] = {"action": "launch", "end": str(RunEnd.LAUNCHER_FAILED), "seconds": launch.seconds}
+    """Return the Pass that says what Launch does, and in which redrive: a stop of an earlier one launches anew."""
+    data: dict[str, Any] = {"action": "launch", "since.$": _REDRIVE, "seconds": launch.seconds}
     if launch.step:
         # Read once and kept: the time must be the same when Launch is retried, and when it is entered to stop.
         data["entered.$"] = _ENTERED
@@ -110,6 +109,7 @@ def _payload(launch: Launch) -> dict[str, Any]:
         entry["item.$"] = "$.item"
     payload: dict[str, Any] = {
         "action.$": "$.action",
+        "since.$": "$.since",
         "reason": str(RunEnd.TIMED_OUT),
         "job": launch.prefix,
         "kind": launch.kind,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from constructs_lib.model import RunEnd
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,8 +44,15 @@ class Executions:
         return bool(answer["status"] == "RUNNING" and answer.get("redriveCount", 0) <= identity.redrive)
 
     def answer(self, token: str, record: Mapping[str, Any]) -> None:
-        """Give a task its output; a token that nobody waits on is no error."""
-        self._send(self._client.send_task_success, taskToken=token, output=json.dumps(record))
+        """End a task as the run ended; a token that nobody waits on is no error.
+
+        A run that did not complete fails its state by the end's name, so that a redrive launches again.
+        """
+        output = json.dumps(record)
+        if record["end"] == RunEnd.COMPLETED:
+            self._send(self._client.send_task_success, taskToken=token, output=output)
+        else:
+            self.fail(token, record["end"], output)
 
     def fail(self, token: str, error: str, cause: str) -> None:
         """Fail a task, so that its state launches again."""

@@ -54,6 +54,7 @@ class Launching:
             Before anything was written or created.
         """
         self.means.jobs.check_model()
+        self._end_what_was_redriven(launch)
         taken = self.means.table.take(launch)
         if taken is None:
             return self._lost(launch)
@@ -65,6 +66,19 @@ class Launching:
         if refusal is not None:
             return self._refuse(taken, refusal)
         return self._stop_if_ended(taken.row)
+
+    def _end_what_was_redriven(self, launch: Launch) -> None:
+        """Stop the jobs of this entry from before a redrive; two jobs of one launch never run at once."""
+        if not launch.identity.redrive:
+            return
+        left = [
+            row for row in self.means.table.rows_of(launch.identity.execution) if launch.identity.follows(row.identity)
+        ]
+        for row in left:
+            self.sweeping.check(row)
+        if left:
+            names = ", ".join(row.name for row in left)
+            raise LaunchUnclear(f"{names}, from before the redrive, has not ended: the same launch is repeated")
 
     def stop(self, launch: Launch) -> str:
         """Stop the job of a launch whose limit fired; its end answers the new task later."""

@@ -12,7 +12,6 @@ from constructs_lib.runtime.services.patience import Patience
 from constructs_lib.runtime.services.sweeping import Sweeping
 
 CREATE = "sagemaker.create_training_job"
-ANSWER = "stepfunctions.send_task_success"
 QUOTA = ("ResourceLimitExceeded", "The account-level service limit is 0 Instances")
 
 
@@ -92,6 +91,21 @@ def a_state_entered_again_runs_a_job_of_its_own(world):
     assert [answer.record["end"] for answer in machine.answers] == ["AlgorithmError", "Completed"]
 
 
+def a_redrive_waits_until_the_job_from_before_it_has_ended(world):
+    machine = world.machine()
+    machine.start().finish()
+    world.show()
+    machine.aborted()
+    machine.redriven().finish()
+    assert len(world.sagemaker.live()) == 1
+    world.end_job(*world.sagemaker.live(), "Stopped")
+    settled(world)
+    world.end_job(*world.sagemaker.live(), "Completed")
+    settled(world)
+    assert machine.status == "SUCCEEDED"
+    assert len(world.sagemaker.jobs) == 2
+
+
 def a_refusal_is_not_final_while_an_older_create_is_under_way(world):
     machine = world.machine()
     launcher = machine.start().until(CREATE)
@@ -134,6 +148,7 @@ SCHEDULES = [
     the_next_step_waits_until_the_stopped_job_is_terminal,
     an_older_launcher_never_overwrites_the_token_of_a_later_one,
     a_state_entered_again_runs_a_job_of_its_own,
+    a_redrive_waits_until_the_job_from_before_it_has_ended,
     a_refusal_is_not_final_while_an_older_create_is_under_way,
     a_stop_is_later_than_every_try_of_the_launch,
     a_try_that_finds_the_row_closed_gives_its_answer,
@@ -141,6 +156,10 @@ SCHEDULES = [
 
 
 # --- the defects: one rule of the protocol each
+
+
+def a_redrive_that_does_not_wait(patch):
+    patch.setattr(Launching, "_end_what_was_redriven", lambda self, launch: None)
 
 
 def token_after_the_create(patch):
@@ -203,6 +222,7 @@ def closed_rows_that_give_no_answer(patch):
 
 
 DEFECTS = {
+    a_redrive_that_does_not_wait: a_redrive_waits_until_the_job_from_before_it_has_ended,
     token_after_the_create: an_abort_with_a_lost_answer_stops_the_job,
     tokens_in_any_order: an_older_launcher_never_overwrites_the_token_of_a_later_one,
     a_sweep_that_looks_only_at_jobs: an_abort_with_a_lost_answer_stops_the_job,

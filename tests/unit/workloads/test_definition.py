@@ -138,27 +138,41 @@ def test_the_name_of_an_optimized_job_changes_per_try_and_fits():
     assert len("x" * 29) + 1 + md5_in_hex <= 63
 
 
-def test_a_failed_launch_is_tried_again_and_a_timeout_never_is(launch):
+def test_a_named_end_is_final_and_every_other_failure_is_the_launchers_and_is_tried_again(launch):
     task = launcher_states(launch())["States"]["Launch"]
-    assert [retry["ErrorEquals"] for retry in task["Retry"]] == [["States.TaskFailed"]]
+    final, again = task["Retry"]
+    assert set(final["ErrorEquals"]) == {str(end) for end in RunEnd} - {"Completed", "LauncherFailed"}
+    assert final["MaxAttempts"] == 0
+    assert again["ErrorEquals"] == ["States.TaskFailed"]
+    assert again["MaxAttempts"] > 0
     assert task["Resource"].endswith("lambda:invoke.waitForTaskToken")
+
+
+def test_an_end_is_not_caught_so_that_a_redrive_enters_launch_again(launch):
+    task = launcher_states(launch())["States"]["Launch"]
+    assert task["End"] is True
+    assert [catch["ErrorEquals"] for catch in task["Catch"]] == [["States.Timeout"]]
 
 
 def test_a_timeout_stops_the_job_through_the_same_state_so_that_its_identity_is_the_same(launch):
     states = launcher_states(launch())["States"]
-    timeout, everything = states["Launch"]["Catch"]
-    assert (timeout["ErrorEquals"], timeout["Next"]) == (["States.Timeout"], "Stop")
+    (timeout,) = states["Launch"]["Catch"]
+    assert timeout["Next"] == "Stop"
     assert states["Stop"] == {"Type": "Pass", "Result": "stop", "ResultPath": "$.action", "Next": "Launch"}
-    assert (everything["ErrorEquals"], everything["Next"]) == (["States.ALL"], "Failed")
-    # Both keep the state's input, which holds the action, the end if the launcher breaks, and the entry.
-    assert timeout["ResultPath"] == everything["ResultPath"] == "$.cause"
-    assert states["Start"]["Parameters"] == {"action": "launch", "end": "LauncherFailed", "seconds": 60}
+    # The state's input stays: the action, the redrive it belongs to, and the entry.
+    assert timeout["ResultPath"] == "$.cause"
+    assert states["Start"]["Parameters"] == {
+        "action": "launch",
+        "since.$": "$$.Execution.RedriveCount",
+        "seconds": 60,
+    }
 
 
 def test_the_payload_is_what_the_launcher_reads(launch):
     payload = launcher_states(launch(reasons=["why", None]))["States"]["Launch"]["Parameters"]["Payload"]
     assert payload == {
         "action.$": "$.action",
+        "since.$": "$.since",
         "reason": "TimedOut",
         "job": "Research-12345678",
         "kind": "training",
