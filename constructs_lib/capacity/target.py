@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from constructs_lib.model import InvalidInputError
+
 __all__ = ["TrainingPlanTarget"]
 
 
@@ -19,3 +21,7 @@ class TrainingPlanTarget(StrEnum):
     HYPERPOD_CLUSTER = "hyperpod-cluster"
     ENDPOINT = "endpoint"
     STUDIO_APPS = "studio-apps"
+
+    @classmethod
+    def _missing_(cls, value: object) -> TrainingPlanTarget:
+        raise InvalidInputError(f"target: {value!r} was given, one of {', '.join(cls)} is needed")

@@ -8,6 +8,7 @@ import pytest
 os.environ.setdefault("CDK_VALIDATION", "false")
 
 import aws_cdk as cdk
+from cdk_nag import AwsSolutionsChecks
 
 from constructs_lib import InstancePreference, PreferenceTrainingJob
 
@@ -106,3 +107,38 @@ def kernel_requests(monkeypatch):
     original = process._NodeProcess.send
     monkeypatch.setattr(process._NodeProcess, "send", lambda self, *args: sent.append(1) or original(self, *args))
     return lambda: len(sent)
+
+
+@pytest.fixture
+def nag():
+    """Return a function that synthesizes an app with the pack and returns what it found: rule and construct path."""
+
+    def found(app):
+        cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+        failed = False
+        try:
+            app.synth()
+        except RuntimeError:
+            failed = True
+        report = json.loads((Path(app.outdir) / "validation-report.json").read_text())
+        pairs = {
+            (violation["ruleName"], construct["constructPath"])
+            for plugin in report["pluginReports"]
+            for violation in plugin["violations"]
+            for construct in violation["violatingConstructs"]
+        }
+        assert failed == bool(pairs)
+        return pairs
+
+    return found
+
+
+@pytest.fixture
+def acknowledged():
+    """Return a function that gives the ids acknowledged on one construct, each with its reason."""
+
+    def ids(construct):
+        entries = [entry.data for entry in construct.node.metadata if entry.type == "aws:cdk:acknowledged-rules"]
+        return {name.removeprefix("Annotation::"): reason for data in entries for name, reason in data.items()}
+
+    return ids
