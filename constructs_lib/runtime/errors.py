@@ -1,4 +1,4 @@
-"""The errors of the runtime. One that leaves a handler makes Step Functions repeat the same try of the same job."""
+"""The errors of the runtime. One that leaves the launcher makes Step Functions repeat the same try of the same job."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ __all__ = [
     "CallThrottledError",
     "JobExistsError",
     "LaunchUnclear",
+    "PurchaseRefusedError",
+    "PurchaseUnclearError",
+    "RecordBusyError",
     "ServiceModelError",
     "SweepError",
+    "WatchError",
 ]
 
 
@@ -53,3 +57,19 @@ class ServiceModelError(CapacityError):
 
 class SweepError(CapacityError):
     """Some rows of a sweep could not be looked at; the others were, and the next sweep looks again."""
+
+
+class PurchaseRefusedError(CapacityError):
+    """A purchase, or the search before it, was refused: surely nothing was bought by it; the words say why."""
+
+
+class PurchaseUnclearError(CapacityError):
+    """It is open whether something was bought, or cannot be seen what was: nothing may be bought, nor refused."""
+
+
+class RecordBusyError(PurchaseUnclearError):
+    """The record of a purchase could not be written."""
+
+
+class WatchError(CapacityError):
+    """Some plans could not be looked at; the others were, and the next watch looks again."""

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-__all__ = ["Clock", "DynamoDBClient", "SageMakerClient", "StepFunctionsClient", "Writer"]
+__all__ = [
+    "Clock",
+    "CloudFormationClient",
+    "DynamoDBClient",
+    "EventsClient",
+    "PlansClient",
+    "PurchaseTableClient",
+    "SNSClient",
+    "SageMakerClient",
+    "StepFunctionsClient",
+    "Writer",
+]
 
 Answer = dict[str, Any]
 
@@ -90,4 +101,84 @@ class DynamoDBClient(Protocol):
 
     def scan(self, **request: Any) -> Answer:
         """Scan."""
+        ...
+
+
+class PlansClient(Protocol):
+    """A botocore client of SageMaker, as far as plans are bought and watched with it."""
+
+    def describe_training_plan(self, **request: Any) -> Answer:
+        """DescribeTrainingPlan."""
+        ...
+
+    def search_training_plan_offerings(self, **request: Any) -> Answer:
+        """SearchTrainingPlanOfferings."""
+        ...
+
+    def create_training_plan(self, **request: Any) -> Answer:
+        """CreateTrainingPlan."""
+        ...
+
+    def extend_training_plan(self, **request: Any) -> Answer:
+        """ExtendTrainingPlan."""
+        ...
+
+    def describe_training_plan_extension_history(self, **request: Any) -> Answer:
+        """DescribeTrainingPlanExtensionHistory."""
+        ...
+
+    def list_tags(self, **request: Any) -> Answer:
+        """ListTags."""
+        ...
+
+    def add_tags(self, **request: Any) -> Answer:
+        """AddTags."""
+        ...
+
+
+class PurchaseTableClient(Protocol):
+    """A botocore client of DynamoDB, as far as purchases are remembered with it."""
+
+    def get_item(self, **request: Any) -> Answer:
+        """GetItem."""
+        ...
+
+    def update_item(self, **request: Any) -> Answer:
+        """UpdateItem."""
+        ...
+
+    def scan(self, **request: Any) -> Answer:
+        """Scan."""
+        ...
+
+    def create_table(self, **request: Any) -> Answer:
+        """CreateTable."""
+        ...
+
+    def update_continuous_backups(self, **request: Any) -> Answer:
+        """UpdateContinuousBackups."""
+        ...
+
+
+class CloudFormationClient(Protocol):
+    """A botocore client of CloudFormation, as far as it is used."""
+
+    def describe_stacks(self, **request: Any) -> Answer:
+        """DescribeStacks."""
+        ...
+
+
+class SNSClient(Protocol):
+    """A botocore client of SNS, as far as it is used."""
+
+    def publish(self, **request: Any) -> Answer:
+        """Publish."""
+        ...
+
+
+class EventsClient(Protocol):
+    """A botocore client of EventBridge, as far as it is used."""
+
+    def put_events(self, **request: Any) -> Answer:
+        """PutEvents."""
         ...

@@ -1,4 +1,4 @@
-"""One structured log line a run, in CloudWatch's embedded metric format."""
+"""One structured log line a run, or a look at a plan, in CloudWatch's embedded metric format."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from constructs_lib.model import RunRecord
     from constructs_lib.runtime.run_table import Row
 
-__all__ = ["METRICS", "NAMESPACE", "run_line"]
+__all__ = ["METRICS", "NAMESPACE", "PLAN_METRICS", "plan_line", "run_line"]
 
 NAMESPACE = "GpuCapacity"
 # Metric and unit; the dimensions are Machine and, once a type was selected, InstanceType.
@@ -18,6 +20,16 @@ METRICS = {
     "RuntimeSeconds": "Seconds",
     "BillableInstanceSeconds": "Seconds",
     "Rank": "None",
+}
+
+# Of each training plan; the dimension is TrainingPlanName.
+PLAN_METRICS = {
+    "AvailableInstances": "Count",
+    "HoursToEnd": "None",
+    "InUseInstances": "Count",
+    "PendingPayment": "None",
+    "StartDelayMinutes": "None",
+    "UnusedReservedInstanceHours": "None",
 }
 
 
@@ -61,6 +73,28 @@ def run_line(row: Row, record: RunRecord, at: float) -> str:
         "run": record.to_dict(),
     }
     return json.dumps({key: value for key, value in line.items() if value is not None}, separators=(",", ":"))
+
+
+def plan_line(name: str, status: str, values: Mapping[str, float], at: float) -> str:
+    """Return the log line of one look at a training plan, with the metrics of `PLAN_METRICS`.
+
+    Parameters
+    ----------
+    name, status : str
+        The plan's.
+    values : Mapping
+        By metric.
+    at : float
+        Epoch seconds.
+    """
+    metrics = [{"Name": metric, "Unit": PLAN_METRICS[metric]} for metric in values]
+    line = {
+        "_aws": {"Timestamp": int(at * 1000), "CloudWatchMetrics": [_directive([["TrainingPlanName"]], metrics)]},
+        "TrainingPlanName": name,
+        "status": status,
+        **values,
+    }
+    return json.dumps(line, separators=(",", ":"))
 
 
 def _directive(dimensions: list[list[str]], metrics: list[dict[str, str]]) -> dict[str, Any]:

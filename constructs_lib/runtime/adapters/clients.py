@@ -14,7 +14,7 @@ from constructs_lib.runtime.errors import ServiceModelError
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["CALL_LIFE", "NEEDED_MODEL", "clients", "require_model"]
+__all__ = ["CALL_LIFE", "NEEDED_MODEL", "buyer_clients", "clients", "require_model", "require_plan_model"]
 
 NEEDED_MODEL = "1.44.8"
 _CONNECT_SECONDS = 3
@@ -40,11 +40,18 @@ def clients() -> dict[str, Any]:
     Whatever they repeat may safely happen twice. A create call may not: a repeat that is refused would hide that the
     first was not.
     """
+    return _clients("sagemaker", "stepfunctions", "dynamodb")
+
+
+def buyer_clients() -> dict[str, Any]:
+    """Return the buyer's clients: ``create`` makes each call once, purchases go through it; others repeat."""
+    return _clients("sagemaker", "dynamodb", "cloudformation", "sns", "events")
+
+
+def _clients(*names: str) -> dict[str, Any]:
     session = botocore.session.get_session()
-    create = session.create_client("sagemaker", config=_ONCE)
-    return {"create": create} | {
-        service: session.create_client(service, config=_USUAL) for service in ("sagemaker", "stepfunctions", "dynamodb")
-    }
+    once = {"create": session.create_client("sagemaker", config=_ONCE)}
+    return once | {name: session.create_client(name, config=_USUAL) for name in names}
 
 
 def require_model(client: Any) -> None:
@@ -65,7 +72,49 @@ def require_model(client: Any) -> None:
     if least != (wanted := facts.limit("MaxPendingTimeInSeconds").min):
         lacks.append(f"MaxPendingTimeInSeconds from {wanted} seconds (it says {least})")
     if lacks:
-        raise ServiceModelError(
-            f"the SageMaker model found with botocore {botocore.__version__} lacks {' and '.join(lacks)}; that of "
-            f"{NEEDED_MODEL} or later is needed: let AWS_DATA_PATH name the directory 'models' of the function's code"
-        )
+        raise _too_old(lacks)
+
+
+# What is sent or read of each operation, beyond its mere existence.
+_PLAN_MEMBERS = {
+    "AddTags": (),
+    "CreateTrainingPlan": ("TrainingPlanName", "TrainingPlanOfferingId", "Tags"),
+    "DescribeTrainingPlan": ("TrainingPlanName",),
+    "DescribeTrainingPlanExtensionHistory": ("TrainingPlanArn",),
+    "ExtendTrainingPlan": ("TrainingPlanExtensionOfferingId",),
+    "ListTags": (),
+    "SearchTrainingPlanOfferings": (
+        "InstanceType",
+        "InstanceCount",
+        "DurationHours",
+        "TargetResources",
+        "TrainingPlanArn",
+    ),
+}
+
+
+def require_plan_model(client: Any) -> None:
+    """Refuse a SageMaker client whose model is older than what buying a plan takes.
+
+    Raises
+    ------
+    ServiceModelError
+        Naming the model that was found and the one that is needed.
+    """
+    model = client.meta.service_model
+    lacks = []
+    for operation, members in _PLAN_MEMBERS.items():
+        if operation not in model.operation_names:
+            lacks.append(operation)
+            continue
+        known = model.operation_model(operation).input_shape.members
+        lacks += [f"{operation}.{member}" for member in members if member not in known]
+    if lacks:
+        raise _too_old(lacks)
+
+
+def _too_old(lacks: list[str]) -> ServiceModelError:
+    return ServiceModelError(
+        f"the SageMaker model found with botocore {botocore.__version__} lacks {' and '.join(lacks)}; that of "
+        f"{NEEDED_MODEL} or later is needed: let AWS_DATA_PATH name the directory 'models' of the function's code"
+    )

@@ -111,9 +111,11 @@ class Launching:
         return "answered"
 
     def _reason_against(self, launch: Launch) -> RunRecord | None:
-        """Return the record of a launch that must not create anything, or ``None``."""
+        """Return the record of a launch that must not create anything, or ``None``; asked after its row is written."""
         if self.means.table.draining():
             return RunRecord.not_created(launch.name, RunEnd.STACK_DELETED, "the stack is being deleted")
+        if self._is_over(launch):
+            return RunRecord.not_created(launch.name, RunEnd.STOPPED, "the execution ended before the create")
         request = launch.full_request()
         if words := unapproved(launch.name, types_in(request), self.approved):
             denied = FailureClass.PERMISSION
@@ -126,6 +128,10 @@ class Launching:
         return RunRecord.not_created(
             launch.name, RunEnd.INVALID_REQUEST, "\n".join(errors), failure=FailureClass.CONFIG
         )
+
+    def _is_over(self, launch: Launch) -> bool:
+        """Tell whether the execution ended or was redriven: a redriven launch saw the row, or this sees the redrive."""
+        return not self.means.executions.runs(launch.identity)
 
     def _create(self, launch: Launch, taken: Taken) -> RunRecord | None:
         """Create the job; return the record of a refusal, or ``None`` when there is a job that is ours."""

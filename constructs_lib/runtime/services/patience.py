@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constructs_lib.runtime.ports import Clock
-    from constructs_lib.runtime.run_table import Row
 
 __all__ = ["LAG", "Patience"]
 
@@ -17,14 +16,23 @@ LAG = 120.0
 _PAUSES = (1.0, 2.0, 4.0)
 
 
+class Tried(Protocol):
+    """Whatever may be followed by a create call that nobody waits for."""
+
+    @property
+    def tried(self) -> float:
+        """Epoch seconds at which the run began that may make the call."""
+        ...
+
+
 class Patience:
-    """The bounds behind "there is no such job" and the short waits before believing it.
+    """The bounds behind "there is no such thing" and the short waits before believing it.
 
     Parameters
     ----------
     clock : Clock
     launcher_timeout : float
-        Seconds that one run of the launcher can live.
+        Seconds that one run of the launcher, or of the buyer, can live.
     call_life : float
         Seconds for which a create call can still take effect after its caller gave up.
     """
@@ -33,8 +41,8 @@ class Patience:
         self._clock = clock
         self.bound = launcher_timeout + call_life + LAG
 
-    def over(self, row: Row) -> bool:
-        """Tell whether no create call of this row can arrive any more, nor be invisible still."""
+    def over(self, row: Tried) -> bool:
+        """Tell whether no create call of this try can arrive any more, nor be invisible still."""
         return self._clock.time() - row.tried > self.bound
 
     def looks(self) -> Iterator[int]:
