@@ -106,6 +106,17 @@ def a_redrive_waits_until_the_job_from_before_it_has_ended(world):
     assert len(world.sagemaker.jobs) == 2
 
 
+def a_launcher_from_before_a_redrive_creates_nothing(world):
+    machine = world.machine()
+    older = machine.start()  # it has not written its row
+    machine.aborted()
+    newer = machine.redriven().until(CREATE)
+    older.finish()
+    newer.finish()
+    settled(world)
+    assert len(world.sagemaker.jobs) == 1
+
+
 def a_refusal_is_not_final_while_an_older_create_is_under_way(world):
     machine = world.machine()
     launcher = machine.start().until(CREATE)
@@ -149,6 +160,7 @@ SCHEDULES = [
     an_older_launcher_never_overwrites_the_token_of_a_later_one,
     a_state_entered_again_runs_a_job_of_its_own,
     a_redrive_waits_until_the_job_from_before_it_has_ended,
+    a_launcher_from_before_a_redrive_creates_nothing,
     a_refusal_is_not_final_while_an_older_create_is_under_way,
     a_stop_is_later_than_every_try_of_the_launch,
     a_try_that_finds_the_row_closed_gives_its_answer,
@@ -160,6 +172,10 @@ SCHEDULES = [
 
 def a_redrive_that_does_not_wait(patch):
     patch.setattr(Launching, "_end_what_was_redriven", lambda self, launch: None)
+
+
+def a_create_without_a_look_at_the_execution(patch):
+    patch.setattr(Launching, "_is_over", lambda self, launch: False)
 
 
 def token_after_the_create(patch):
@@ -223,6 +239,7 @@ def closed_rows_that_give_no_answer(patch):
 
 DEFECTS = {
     a_redrive_that_does_not_wait: a_redrive_waits_until_the_job_from_before_it_has_ended,
+    a_create_without_a_look_at_the_execution: a_launcher_from_before_a_redrive_creates_nothing,
     token_after_the_create: an_abort_with_a_lost_answer_stops_the_job,
     tokens_in_any_order: an_older_launcher_never_overwrites_the_token_of_a_later_one,
     a_sweep_that_looks_only_at_jobs: an_abort_with_a_lost_answer_stops_the_job,

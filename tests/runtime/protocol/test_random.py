@@ -65,8 +65,8 @@ class Play:
         yield 0.2 if machine.status == "RUNNING" else 0, machine.aborted
         yield 0.5 if world.sagemaker.live() else 0, self.end_job
         yield 0.3, self.refuse
-        quiet = not (world.runs or world.under_way or world.sagemaker.live())
-        yield 2 if machine.status in ("FAILED", "ABORTED") and quiet and not machine.redrive else 0, machine.redriven
+        over = machine.status in ("FAILED", "ABORTED") and len(world.runs) < 4
+        yield 1 if over and not machine.redrive else 0, machine.redriven
 
     def step(self):
         run = self.random.choice(self.world.runs)
