@@ -114,10 +114,13 @@ class Resource:
 
 def is_template(data: Any) -> bool:
     """Tell whether parsed data is a CloudFormation or SAM template, or a bare map of its resources."""
-    resources = data.get("Resources") if isinstance(data, dict) else None
+    if not isinstance(data, dict):
+        return False
+    resources = data.get("Resources")
     if isinstance(resources, dict):
-        return any(isinstance(r, dict) and "Type" in r for r in resources.values())
-    return _is_resource_map(data)
+        return not resources or any(isinstance(r, dict) and "Type" in r for r in resources.values())
+    # CDK writes a stack without resources as its bootstrap parameter and the rule that checks it.
+    return "AWSTemplateFormatVersion" in data or {"Parameters", "Rules"} <= data.keys() or _is_resource_map(data)
 
 
 def _is_resource_map(data: Any) -> bool:

@@ -147,6 +147,12 @@ def test_everything_acknowledged_the_synth_passes(app):
     assert found(app) == ([], False)
 
 
+def test_an_empty_stack_passes(app):
+    cdk.Aspects.of(cdk.Stack(app, "S")).add(CapacityRules())
+    cdk.Validations.of(app).add_plugins(CapacityRulesPlugin())
+    assert found(app) == ([], False)
+
+
 def test_warnings_alone_pass(app):
     stack = cdk.Stack(app, "S")
     machine(stack, "Single", FINE[:1])
