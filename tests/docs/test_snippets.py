@@ -15,10 +15,10 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
 def programs(text):
-    """Yield each block; one that imports nothing goes on where the one before it ended."""
+    """Yield each block; one that does not import aws_cdk goes on where the one before it ended."""
     before = ""
     for code in BLOCK.findall(text):
-        before = code if code.startswith(("import ", "from ")) else before + code
+        before = code if "import aws_cdk" in code else before + code
         yield before
 
 
