@@ -96,13 +96,23 @@ class Looking:
             return Sighting(Sight.OURS, record=record)
         if quiet is not None and quiet.attempt == purchase.attempt:
             record = self.means.table.change(who.identity, lambda r: r.released(who.label, quiet.attempt))
-        words = f"a purchase of {who.name!r} was begun and its outcome cannot be seen yet"
-        return Sighting(Sight.UNCLEAR, record=record, words=words)
+        return Sighting(Sight.UNCLEAR, record=record, words=self._open(who, purchase))
+
+    def _open(self, who: PlanIdentity, purchase: Purchase) -> str:
+        """Say what is known of a claim whose outcome is open."""
+        begun = f"a purchase of {who.name!r} was begun"
+        patience = self.means.patience
+        if patience.over(purchase) and not patience.conclusive(purchase):
+            return (
+                f"{begun} so long ago that a plan may have come and gone; look into CloudTrail and the console, and if "
+                f"nothing was bought, run gpucap resolve {who.identity} --nothing-was-bought"
+            )
+        return f"{begun} and its outcome cannot be seen yet"
 
     def _settled(self, seen: Sighting, who: PlanIdentity) -> Purchase | None:
         """Return a claim whose outcome the next look decides."""
         purchase = seen.record.purchases.get(who.label) if seen.record else None
-        waiting = purchase is not None and not purchase.bought and self.means.patience.over(purchase)
+        waiting = purchase is not None and not purchase.bought and self.means.patience.conclusive(purchase)
         return purchase if waiting else None
 
     def _whose(self, plan: Plan, who: PlanIdentity, record: Record, *, adopt: bool) -> Sighting:

@@ -13,6 +13,8 @@ __all__ = ["LAG", "Patience"]
 
 # Within this time Describe, tags and indexes show what was written. AWS states no bound for SageMaker.
 LAG = 120.0
+# Nothing that is reserved ends sooner than this after it was bought. Source: purchase_limits.json, whole days.
+_SHORTEST_LIFE = 86400.0
 _PAUSES = (1.0, 2.0, 4.0)
 
 
@@ -44,6 +46,13 @@ class Patience:
     def over(self, row: Tried) -> bool:
         """Tell whether no create call of this try can arrive any more, nor be invisible still."""
         return self._clock.time() - row.tried > self.bound
+
+    def conclusive(self, row: Tried) -> bool:
+        """Tell whether not seeing what this try created proves that there is nothing.
+
+        Not before everything has arrived and is visible; and not when it may have come, ended and been forgotten.
+        """
+        return self.over(row) and self._clock.time() - row.tried < _SHORTEST_LIFE
 
     def looks(self) -> Iterator[int]:
         """Yield a few times, a little later each time: for what is written already and may not be visible yet."""

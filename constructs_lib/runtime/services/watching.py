@@ -72,7 +72,7 @@ class Watching:
         """Settle a claim whose outcome is open, or follow a plan."""
         who = PlanIdentity(record.identity, int(label))
         # Whether no call can arrive any more is asked before the look that then proves it.
-        quiet = purchase if not purchase.bought and self.means.patience.over(purchase) else None
+        quiet = purchase if not purchase.bought and self.means.patience.conclusive(purchase) else None
         seen = self.looking.glance(who, quiet, adopt=False)
         if seen.sight is Sight.OURS and seen.plan is not None and seen.record is not None:
             self._follow(seen.record, label, seen.plan)
