@@ -169,7 +169,9 @@ class TrainingPlan(PlanBase):
         self._tags = tag_manager(tags or {})
         self.buyer = CapacityBuyer.of(scope)
         self.buyer.serve(
-            training_plan_name, approval_topic=approval and approval.topic, extends=extend_until is not None
+            training_plan_name,
+            approval_topic=approval.topic if approval else None,
+            extends=extend_until is not None,
         )
         self.resource = self._buy(properties)
         self.training_plan_arn = self.resource.get_att_string("TrainingPlanArn")
