@@ -274,8 +274,9 @@ class Operation:
         def keeps(resource: Resource) -> bool:
             if rolled_back:
                 return self._keeps_new(resource)
-            if journal.originals.get(resource.logical_id) is resource:
-                return wanted.resources[resource.logical_id].update_replace_policy == "Retain"
+            successor = wanted.resources.get(resource.logical_id)
+            if successor is not None and journal.originals.get(resource.logical_id) is resource:
+                return successor.update_replace_policy == "Retain"
             return resource.declared.deletion_policy != "Delete"
 
         failed = self._delete(garbage, keeps, clean=True)

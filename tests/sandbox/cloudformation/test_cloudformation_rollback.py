@@ -186,6 +186,16 @@ def test_a_failed_update_without_roll_back_can_be_rolled_back_to_the_last_stable
     cloud.delete("stable")
 
 
+def test_what_was_replaced_without_roll_back_and_then_left_out_is_deleted(cloud: Any) -> None:
+    cloud.create("out", of(Queue=QUEUE, P=parameter()))
+    failing = of(Queue=queue(QueueName="out-new"), P=parameter(), Bad={**BAD, "DependsOn": "Queue"})
+    assert cloud.update("out", failing, DisableRollback=True) == "UPDATE_FAILED"
+    assert len(queues(cloud)) == 2
+    assert cloud.update("out", of(P=parameter())) == "UPDATE_COMPLETE"
+    assert queues(cloud) == []
+    cloud.delete("out")
+
+
 def test_a_roll_back_that_fails_can_be_continued(cloud: Any) -> None:
     cloud.create("stuck", of(Queue=queue(DelaySeconds=1)))
     refusal = ("InvalidAttributeValue", "still no", 400)
