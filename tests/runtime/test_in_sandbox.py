@@ -8,6 +8,7 @@ import time
 import pytest
 
 from constructs_lib.sandbox import Capacity, Sandbox
+from constructs_lib.sandbox.faults import Late
 from constructs_lib.shared import assets
 from constructs_lib.workloads.definition import Launch, launcher_states
 
@@ -124,9 +125,21 @@ def test_a_run_ends_once_and_with_one_job_whatever_call_of_it_fails(lab, service
     assert not live
 
 
-def test_an_abort_while_the_creates_answer_is_lost_leaves_nothing_running(lab):
+@pytest.mark.parametrize("seconds", [1, 30, 100])
+def test_a_create_that_takes_effect_after_its_caller_gave_up_is_adopted(lab, seconds):
+    lab.sandbox.faults.add("sagemaker", "CreateTrainingJob", error=Late(seconds))
+    execution, jobs = lab.run()
+    record = json.loads(execution["output"])
+    assert (execution["status"], record["end"]) == ("SUCCEEDED", "Completed")
+    assert jobs == {record["job_name"]}
+
+
+@pytest.mark.parametrize(
+    "failure", [{"when": "after", "error": "kill-caller"}, {"error": Late(100)}], ids=["kill", "late"]
+)
+def test_an_abort_while_the_creates_answer_is_lost_leaves_nothing_running(lab, failure):
     sagemaker, states = lab.sandbox.client("sagemaker"), lab.states
-    lab.sandbox.faults.add("sagemaker", "CreateTrainingJob", when="after", error="kill-caller")
+    lab.sandbox.faults.add("sagemaker", "CreateTrainingJob", **failure)
     before = set(lab.rows())
     arn = states.start_execution(stateMachineArn=lab.machine["stateMachineArn"])["executionArn"]
     (name,) = lab.wait(lambda: set(lab.rows()) - before)
