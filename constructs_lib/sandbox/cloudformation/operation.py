@@ -147,7 +147,7 @@ class Operation:
     def _roll_back_create(self, reason: str) -> None:
         """Remove what a failed create made."""
         self.stack.move("ROLLBACK_IN_PROGRESS", reason)
-        failed = self._delete(self._existing(), self._keeps_new)
+        failed = self._delete([*self._existing(), *self._journal().leftovers], self._keeps_new)
         if failed:
             self.stack.move("ROLLBACK_FAILED", _listing(failed, "delete"))
             return

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from constructs_lib.sandbox.errors import ServiceError
 
-from .resources.base import Cancelled, Made, Request, ResourceError
+from .resources.base import THROTTLES, Cancelled, Made, Request, ResourceError
 from .stacks import Resource
 
 if TYPE_CHECKING:
@@ -36,11 +36,10 @@ _HANDLER_CODES = {  # service error code -> HandlerErrorCode of the CloudFormati
     "AlreadyExists": ("AlreadyExists", "EntityAlreadyExists", "ResourceExists", "ResourceInUse", "Conflict"),
     "NotFound": ("NotFound", "NoSuch", "DoesNotExist", "NonExistent"),
     "AccessDenied": ("AccessDenied", "Unauthorized"),
+    "Throttling": THROTTLES,
     "ServiceLimitExceeded": ("LimitExceeded", "QuotaExceeded"),
-    "Throttling": ("Throttl", "TooManyRequests", "RequestLimitExceeded"),
     "InvalidRequest": ("Validation", "Invalid", "Malformed"),
 }
-_THROTTLE_TRIES = 5
 
 
 class StepFailed(Exception):  # noqa: N818 - recorded in the stack's events already
@@ -118,7 +117,7 @@ class Steps:
         resource = self.stack.resources.get(declared.logical_id)
         if resource is not None and resource.status == "CREATE_FAILED":
             # What a failed create left behind is not built upon: it is deleted in the clean-up.
-            self.journal.discard(resource)
+            self.journal.discard(self.stack.resources.pop(declared.logical_id))
             resource = None
         try:
             properties = resolve()
@@ -262,25 +261,11 @@ class Steps:
             self._record(resource, f"{verb}_COMPLETE")
 
     def _call(self, resource: Resource, action: Callable[[Hold], T]) -> T:
-        """Carry out an action, again and later if the service throttles; virtual time is held unless it waits."""
+        """Carry out an action; virtual time is held unless it waits."""
         if not self.types.of(resource.type).waits:
-            return self._insist(action, self.hold)
+            return action(self.hold)
         with self.stack.context.clock.held() as hold:
-            return self._insist(action, hold)
-
-    def _insist(self, action: Callable[[Hold], T], hold: Hold) -> T:
-        for left in reversed(range(_THROTTLE_TRIES)):
-            if self.halt.closed:
-                raise Cancelled
-            try:
-                return action(hold)
-            except ClientError as error:
-                if not left or _handler_code(error.response["Error"]["Code"]) != "Throttling":
-                    raise
-                with hold.paused():
-                    if not self.halt.sleep(self.stack.context.clock, 5):
-                        raise Cancelled from None
-        raise AssertionError("the loop returns or raises")
+            return action(hold)
 
     def _request(
         self,

@@ -275,6 +275,16 @@ def test_a_throttled_call_is_made_again(cloud: Any) -> None:
     cloud.delete("slow")
 
 
+def test_a_call_that_is_throttled_half_way_does_not_make_the_resource_twice(cloud: Any) -> None:
+    cloud.faults.add("iam", "AttachRolePolicy", error=("ThrottlingException", "slow down", 400), times=2)
+    arn = "arn:aws:iam::aws:policy/ReadOnlyAccess"
+    role = {"AssumeRolePolicyDocument": {"Statement": []}, "ManagedPolicyArns": [arn]}
+    assert cloud.create("once", of(Role={"Type": "AWS::IAM::Role", "Properties": role})) == "CREATE_COMPLETE"
+    roles = [r["RoleName"] for r in cloud.client("iam").list_roles()["Roles"] if r["RoleName"].startswith("once-")]
+    assert roles == [cloud.physical("once")["Role"]]
+    cloud.delete("once")
+
+
 def test_a_cancelled_update_rolls_back(cloud: Any, eventually: Callable[..., Any]) -> None:
     arn = cloud.function("waits", lambda event: {} if event["RequestType"] == "Delete" else None)
     cloud.create("cancel", of(Queue=queue(DelaySeconds=1)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from botocore.exceptions import ClientError
 
 from constructs_lib.sandbox.cloudformation.naming import generated_name
 
@@ -16,7 +19,12 @@ if TYPE_CHECKING:
     from constructs_lib.sandbox.cloudformation.halt import Halt
     from constructs_lib.sandbox.context import Context
 
-__all__ = ["Cancelled", "Made", "Request", "ResourceError", "ResourceType", "plain", "tag_map"]
+__all__ = ["THROTTLES", "Cancelled", "Made", "Request", "ResourceError", "ResourceType", "plain", "tag_map"]
+
+
+THROTTLES = ("Throttl", "TooManyRequests", "RequestLimitExceeded")
+"""What an error code contains that says: the same call may succeed later."""
+_THROTTLE_TRIES = 4
 
 
 class ResourceError(Exception):
@@ -109,8 +117,8 @@ class Request:
     forward: bool = True
 
     def client(self, service: str) -> Any:
-        """Return a client of the sandbox's own service."""
-        return self.context.client(service)
+        """Return a client of the sandbox's own service that has patience with throttling."""
+        return _Patient(self.context.client(service), self)
 
     def arn(self, service: str, resource: str, *, regional: bool = True) -> str:
         """Return an ARN of this account."""
@@ -125,6 +133,18 @@ class Request:
         """Return a generated physical name in CloudFormation's form."""
         parts = [part for part in (prefix, self.stack_name if stack else "", self.logical_id) if part]
         return generated_name(*parts, limit=limit, lower=lower)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for virtual seconds.
+
+        Raises
+        ------
+        Cancelled
+            If the operation ends first.
+        """
+        with self.paused():
+            if not self.halt.sleep(self.context.clock, seconds):
+                raise Cancelled
 
     def poll(self, settled: Callable[[], bool], *, seconds: float = 5, timeout: float = 3600) -> None:
         """Ask again and again, on virtual time, until something has settled.
@@ -141,9 +161,31 @@ class Request:
         while not settled():
             if clock.now() >= deadline:
                 raise ResourceError(f"Exceeded attempts to wait: {self.type} did not settle in {timeout:.0f} s")
-            with self.paused():
-                if not self.halt.sleep(clock, seconds):
-                    raise Cancelled
+            self.wait(seconds)
+
+
+class _Patient:
+    """A client that calls again, and later, when a service throttles, and not at all once the sandbox stops."""
+
+    def __init__(self, client: Any, request: Request) -> None:
+        self._client = client
+        self._request = request
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._client, name)
+        return value if name in ("meta", "exceptions") else functools.partial(self._call, value)
+
+    def _call(self, method: Callable[..., Any], *args: Any, **given: Any) -> Any:
+        for _ in range(_THROTTLE_TRIES):
+            if self._request.halt.closed:
+                raise Cancelled
+            try:
+                return method(*args, **given)
+            except ClientError as error:
+                if not any(word in error.response["Error"]["Code"] for word in THROTTLES):
+                    raise
+            self._request.wait(5)
+        return method(*args, **given)
 
 
 class ResourceType(ABC):
