@@ -1,7 +1,7 @@
-"""Write the pinned SageMaker service model that ships with the launcher: botocore's, pruned to what the runtime calls.
+"""Write the pinned service models that ship with our functions: botocore's, pruned to what the runtime calls.
 
-``python scripts/prune_service_model.py`` rewrites the file, ``--check`` exits 1 when it differs from what the installed
-botocore gives. A Lambda's own SDK may be older than the fields we send, so the model travels with the code.
+``python scripts/prune_service_model.py`` rewrites the files, ``--check`` exits 1 when one differs from what the
+installed botocore gives. A Lambda's own SDK may be older than the fields we send, so the models travel with the code.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 import botocore
 
-TARGET = Path(__file__).parent.parent / "constructs_lib/runtime/service_models/sagemaker/2017-07-24/service-2.json.gz"
-SOURCE = Path(botocore.__file__).parent / "data/sagemaker/2017-07-24/service-2.json.gz"
+MODELS = Path(__file__).parent.parent / "constructs_lib/runtime/service_models"
+DATA = Path(botocore.__file__).parent / "data"
 # What the launcher calls, then what buying plans and moving endpoints takes: all of it weighs less than a logo.
-OPERATIONS = (
+SAGEMAKER = (
     "AddTags",
     "CreateEndpoint",
     "CreateEndpointConfig",
@@ -48,11 +48,34 @@ OPERATIONS = (
     "StopTrainingJob",
     "UpdateEndpoint",
 )
+DYNAMODB = (
+    "CreateTable",
+    "DeleteItem",
+    "DescribeContinuousBackups",
+    "DescribeTable",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "TransactWriteItems",
+    "UpdateContinuousBackups",
+    "UpdateItem",
+)
+# SageMaker's is pinned because a Lambda's own may be too old; the others because a whole model takes longer to load
+# than everything else that a function does before its first call.
+PINNED = {
+    "sagemaker/2017-07-24": SAGEMAKER,
+    "dynamodb/2012-08-10": DYNAMODB,
+    "stepfunctions/2016-11-23": ("DescribeExecution", "SendTaskFailure", "SendTaskSuccess"),
+    "cloudformation/2010-05-15": ("DescribeStacks",),
+    "sns/2010-03-31": ("Publish",),
+    "events/2015-10-07": ("PutEvents",),
+}
 
 
-def pruned(model: dict[str, Any]) -> dict[str, Any]:
-    """Return the model with only our operations and the shapes they reach, without documentation."""
-    operations = {name: model["operations"][name] for name in OPERATIONS}
+def pruned(model: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the model with only these operations and the shapes they reach, without documentation."""
+    operations = {name: model["operations"][name] for name in names}
     wanted: set[str] = set()
     todo = [shape for operation in operations.values() for shape in _references(operation)]
     while todo:
@@ -90,19 +113,23 @@ def read(path: Path) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="exit 1 when the file is stale, write nothing")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a file is stale, write nothing")
     check = parser.parse_args().check
-    model = pruned(read(SOURCE))
-    if check:
-        stale = not TARGET.exists() or read(TARGET) != model
-        print(f"{TARGET.name}: {'stale, run python scripts/prune_service_model.py' if stale else 'up to date'}")
-        return int(stale)
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(model, separators=(",", ":"), sort_keys=True).encode()
-    # mtime=0: the asset's hash must not depend on the day it was made.
-    TARGET.write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
-    print(f"{TARGET.name}: {TARGET.stat().st_size} bytes")
-    return 0
+    stale = []
+    for service, names in PINNED.items():
+        target = MODELS / service / "service-2.json.gz"
+        model = pruned(read(DATA / service / "service-2.json.gz"), names)
+        if target.exists() and read(target) == model:
+            continue
+        stale.append(service)
+        if not check:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(model, separators=(",", ":"), sort_keys=True).encode()
+            # mtime=0: the asset's hash must not depend on the day it was made.
+            target.write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
+    if stale:
+        print(("stale, run python scripts/prune_service_model.py: " if check else "written: ") + ", ".join(stale))
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -242,12 +242,14 @@ class TrainingJobSpec:
 def deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``base`` with ``over`` merged in: mappings merge, everything else replaces, ``None`` removes.
 
+    Neither argument is changed; what ``over`` does not touch is shared with ``base``, not copied.
+
     Examples
     --------
     >>> deep_merge({"A": {"x": 1, "y": 2}, "B": 1}, {"A": {"y": 3}, "B": None})
     {'A': {'x': 1, 'y': 3}}
     """
-    merged = copy.deepcopy(dict(base))
+    merged = dict(base)
     for key, value in over.items():
         if value is None:
             merged.pop(key, None)
