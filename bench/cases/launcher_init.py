@@ -1,0 +1,25 @@
+"""What the launcher's handler pays before its first event, from the staged asset alone."""
+
+import json
+import os
+import sys
+import time
+
+asset = sys.argv[1]
+sys.path[:] = [asset, *(entry for entry in sys.path if "site-packages" in entry or "lib/python" in entry)]
+os.environ |= {
+    "AWS_DATA_PATH": f"{asset}/models",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "x",
+    "AWS_SECRET_ACCESS_KEY": "x",
+    "GPUCAP_RUN_TABLE": "runs",
+    "GPUCAP_LAUNCHER_TIMEOUT": "60",
+}
+start = time.perf_counter()
+from constructs_lib.runtime.handlers import launcher  # noqa: E402
+
+# The clients too: Lambda makes them with the first event, and someone waits for both.
+launcher.services("runs")
+ready = time.perf_counter() - start
+assert launcher.__file__.startswith(asset)
+print(json.dumps({"seconds": ready}))
