@@ -19,7 +19,9 @@ def to_markdown(report: Report) -> str:
     errors, warnings, unverified = (report.count(severity) for severity in Severity)
     counts = f"{report.checked} files checked: {errors} errors, {warnings} warnings, {unverified} not verifiable"
     shown = [finding for finding in report.findings if finding.severity is not Severity.UNVERIFIED]
-    rows = [(f.severity, f.rule, f"{f.file}:{f.line or 1} {f.resource or ''}".strip(), f.message, f.fix) for f in shown]
+    rows = [
+        (str(f.severity), f.rule, f"{f.file}:{f.line or 1} {f.resource or ''}".strip(), f.message, f.fix) for f in shown
+    ]
     rows += [("unreadable", "", f"{u.file}:{u.line or 1}", u.reason, "") for u in report.unreadable]
     table = "\n".join("| " + " | ".join(_cell(str(cell)) for cell in row) + " |" for row in rows)
     return f"### Capacity rules\n\n{counts}\n" + (f"\n{_HEAD}\n{table}\n" if rows else "")
