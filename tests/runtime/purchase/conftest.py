@@ -55,6 +55,7 @@ PROPERTIES = {
     "Region": REGION,
 }
 OFFERING = {"instance_type": P5, "count": [4, 8], "days": [3], "price": LOW, "target": "training-job"}
+SPENDING = ("create_training_plan", "extend_training_plan")
 RETRIES = 2  # of Lambda, for an event whose run died
 
 
@@ -149,7 +150,7 @@ class Run(threading.Thread):
         super().__init__(daemon=True)
         self.world, self.work, self.event, self.started_at = world, work, event, world.clock.now()
         self.at, self.fault, self.result, self.error, self.done = "", "", None, None, False
-        self.asks, self.unclear = {}, False
+        self.steps, self.previous = 0, None
         self._parked, self._go = threading.Semaphore(0), threading.Semaphore(0)
         self.start()
         self._parked.acquire()
@@ -163,7 +164,7 @@ class Run(threading.Thread):
         self._parked.release()
 
     def at_call(self, call, do, request):
-        self.at, self.asks = call, request
+        self.at, method = call, call.partition(".")[2]
         self._parked.release()
         self._go.acquire()
         fault, self.fault = self.fault, ""
@@ -172,10 +173,14 @@ class Run(threading.Thread):
         if fault:
             side = "after" if fault.endswith("after") else "before"
             self.world.windows[call, side] += 1
+        if method in SPENDING and not fault.endswith("before"):
+            self.world.sending(self, request)
         if fault == "throttled-before":
             raise refusal("ThrottlingException", "Rate exceeded")
         if fault == "late":
             self.world.under_way.append((self.event, request, self.world.clock.now()))
+        stack = self.world.stack_of(self.event)
+        self.previous = call, stack is not None and stack.forward
         answer = do() if not fault or fault.endswith("after") else None
         if fault.startswith("die"):
             raise Died
@@ -188,10 +193,13 @@ class Run(threading.Thread):
     def step(self, fault=""):
         """Do the call it waits before, with a fault of `FAULTS`, or ``late`` for a purchase call."""
         over = self.world.clock.now() - self.started_at > BUYER_TIMEOUT
+        self.steps += 1
+        assert self.steps < 500, f"a run calls for ever: {self.at}"
         self.fault = "timeout" if over else fault or self.world.planned.pop(self.at, "")
         self.world.trace.append((self.world.clock.now() - START, self.name, self.at, self.fault))
         self._go.release()
         self._parked.acquire()
+        assert not self.world.broken, self.world.broken
         if self.done:
             self.world.ended(self)
         return self
@@ -216,6 +224,7 @@ class Stack:
     def __init__(self, world, name="lab"):
         self.world, self.name, self.phase, self.logical_id = world, name, "none", "Nightly"
         self.properties, self.target, self.pending, self.physical_id = None, None, None, ""
+        self.stale = None  # while set, the status that is shown, whatever happened since
         self._rename()
 
     def _rename(self):
@@ -223,7 +232,7 @@ class Stack:
 
     @property
     def status(self):
-        return {
+        return self.stale or {
             "create": "CREATE_IN_PROGRESS",
             "update": "UPDATE_IN_PROGRESS",
             "rollback": "UPDATE_ROLLBACK_IN_PROGRESS",
@@ -233,7 +242,7 @@ class Stack:
 
     @property
     def forward(self):
-        return self.phase in ("create", "update")
+        return self.status in ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS")
 
     def deploy(self, **changes):
         """Deploy, with some properties changed (None takes one away); returns the event, or None if nothing changes."""
@@ -251,7 +260,7 @@ class Stack:
 
     def cancel(self):
         """Cancel the deploy, or let CloudFormation lose patience, or another resource fail."""
-        assert self.forward
+        assert self.phase in ("create", "update")
         if self.phase == "create":
             self.phase, self.target, self.pending = "failed", None, None  # Retain: no Delete is sent
             return None
@@ -313,9 +322,11 @@ class World:
         self.asked = {}  # the event that each purchase was made for, by its number
         self.approved = {}
         self.refuse, self.unpublished = {}, False
-        self.told_failed = []
+        self.told_failed, self.broken = [], []
         self.build = build
         self.model = lambda client: None
+
+    refusal = staticmethod(refusal)
 
     def stack(self, name="lab"):
         return self.stacks.setdefault(name, Stack(self, name))
@@ -348,9 +359,6 @@ class World:
         if operation in self.refuse:
             raise self.refuse[operation]
         if operation in ("CreateTrainingPlan", "ExtendTrainingPlan"):
-            stack = self.stack_of(event)
-            assert stack is not None, "P6 buys outside a forward deploy"
-            assert stack.forward, "P6 buys outside a forward deploy"
             return self.sell(operation, request, event)
         try:
             return self.sagemaker.handle(operation, request)
@@ -366,6 +374,19 @@ class World:
         self.asked[len(before)] = event
         self.check_purchase(len(before))
         return answer
+
+    def sending(self, run, request):
+        """What must hold when a purchase call leaves a buyer; the test just before it counts as one step with it."""
+        generation = int(run.event["ResourceProperties"]["Generation"])
+        self.must(run.previous == ("cloudformation.describe_stacks", True), "P6 buys outside a forward deploy")
+        if "TrainingPlanName" in request:
+            bought = [int(purchase["tags"]["gpucap:generation"]) for purchase in self.bought]
+            self.must(max(bought, default=0) <= generation, "P8 a lowered generation is bought")
+
+    def must(self, holds, words):
+        """Note what does not hold; a run would take an exception for its own, so `Run.step` raises it."""
+        if not holds:
+            self.broken.append(words)
 
     def stack_of(self, event):
         return next((stack for stack in self.stacks.values() if event and stack.arn == event["StackId"]), None)
@@ -423,7 +444,15 @@ class World:
         assert run.error is None, f"a run failed: {run.error!r}"
         self.answers.append((run.event, run.result))
         data = run.result.get("Data", {})
-        self.trace.append((self.clock.now() - START, run.name, run.result["Status"], data.get("Status"), run.result["Reason"] or data.get("Quote")))
+        self.trace.append(
+            (
+                self.clock.now() - START,
+                run.name,
+                run.result["Status"],
+                data.get("Status"),
+                run.result["Reason"] or data.get("Quote"),
+            )
+        )
         self.check_answer(run.event, run.result)
         stack = self.stack_of(run.event)
         if stack is not None:
@@ -456,6 +485,7 @@ class World:
                 self.sell(operation, request, event)
             except ClientError:
                 continue  # refused, and nobody listens
+            assert not self.broken, self.broken
 
     def expire_events(self):
         now = self.clock.now()
@@ -499,24 +529,24 @@ class World:
         """What must hold of each purchase, whoever listens."""
         row, event = self.sagemaker.purchases()[number], self.asked[number]
         given = event["ResourceProperties"]
-        names = Counter(purchase["plan"] for purchase in self.bought)
-        assert max(names.values(), default=0) <= 1, "P1 two purchases of one generation"
+        made = [self.asked[each]["ResourceProperties"] for each in range(number + 1)]
+        operations = [purchase["operation"] for purchase in self.sagemaker.purchases()]
+        plans = [(each["TrainingPlanName"], each["Generation"]) for each in made]
+        ours = Counter(plan for plan, operation in zip(plans, operations, strict=True) if operation == row["operation"])
         label, ceiling = given["Generation"], given["MaxUpfrontFee"]
         if row["operation"] == "ExtendTrainingPlan":
             day = given["ExtendUntil"][:10]
             label, ceiling = f"{label}+{day}", given["MaxExtensionFee"]
-            offers = Counter(purchase["plan"] for purchase in self.extended)
-            assert max(offers.values()) <= 1, "P1 two extensions to one end"
+            self.must(max(ours.values()) <= 1, "P1 two extensions to one end")
         else:
-            higher = [int(purchase["tags"]["gpucap:generation"]) for purchase in self.bought]
-            assert max(higher) <= int(label), "P8 a lowered generation is bought"
+            self.must(max(ours.values()) <= 1, "P1 two purchases of one generation")
         fee = Decimal(row["fee"])
-        assert fee <= Decimal(ceiling), "P2 buys above the ceiling"
-        assert f"nightly#{label}@" in given.get("Purchase", ""), "P3 buys without the key"
+        self.must(fee <= Decimal(ceiling), "P2 buys above the ceiling")
+        self.must(f"nightly#{label}@" in given.get("Purchase", ""), "P3 buys without the key")
         if given.get("Approval"):
-            assert label in self.approved, "P3 buys without an approval"
-            assert fee <= self.approved[label][0], "P3 buys above the approved fee"
-        assert event["RequestId"] not in self.told_failed, "P4 FAILED although it is bought later"
+            approved = self.approved.get(label, (Decimal(0), 0))[0]
+            self.must(fee <= approved, "P3 buys without an approval, or above it")
+        self.must(event["RequestId"] not in self.told_failed, "P4 FAILED although it is bought later")
 
     def check_answer(self, event, answer):
         """What must hold of each answer, whoever waits for it."""
@@ -545,12 +575,12 @@ class World:
 
     def plan(self, arn):
         """What the sandbox knows of a plan: its status, and whether it and its tags can be seen."""
-        plans = self.sagemaker._placement.plans  # noqa: SLF001  the lags are hidden from every caller
+        plans = self.sagemaker._placement.plans
         plan = plans.get(arn)
         if plan is None:
             return None
         now = self.clock.now()
-        tagged = now >= plans._tags._seen_from.get(arn, 0)  # noqa: SLF001
+        tagged = now >= plans._tags._seen_from.get(arn, 0)
         return {"status": plan.status(now), "seen": plans.shown(arn, now) is not None and tagged}
 
     def check_settled(self):

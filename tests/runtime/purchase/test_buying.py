@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/nightly"
 
 

@@ -33,6 +33,13 @@ PURCHASES = ("sagemaker.create_training_plan", "sagemaker.extend_training_plan")
 WINDOWS = [(call, fault) for call in CALLS for fault in FAULTS] + [(call, "late") for call in PURCHASES]
 TOPIC = "arn:aws:sns:us-east-1:123456789012:approvers"
 END = "2026-12-14T11:30:00Z"
+EXTENSION = {"ExtendUntil": END, "MaxExtensionFee": "40000"}
+AFTER_PURCHASE = (
+    "sagemaker.add_tags",
+    "sagemaker.list_tags",
+    "sagemaker.extend_training_plan",
+    "sagemaker.describe_training_plan_extension_history",
+)
 SWITCHES = {
     "sagemaker.plan-name-taken": ["for ever", "while it lives", "never"],
     "sagemaker.dead-plans": ["remembered", "forgotten"],
@@ -63,10 +70,25 @@ class Play:
         if fail:  # a plan that fails is shown for longer than calls and lags can take
             world.faults.switch("sagemaker.dead-plans", "remembered")
         self.keys, self.faults, self.deploys = keys, self.random.choice([0, 1, 2, 3]), self.random.choice([2, 3, 4])
+        self.extends = self.random.random() < 0.3
+        if window and window[0] in AFTER_PURCHASE:
+            self.buy_first(window)
         if window:
             world.planned[window[0]] = window[1]
-        self.window = window
         self.twin = self.random.random() < 0.2
+
+    def buy_first(self, window):
+        """Begin with a plan, or one whose answer was lost, and with what the window's call is for."""
+        world, stack = self.world, self.world.stack()
+        if window[0].endswith("list_tags"):
+            world.planned["sagemaker.create_training_plan"] = "lost-after"
+            stack.deploy(Purchase=self.keys, Approval=None)
+            return
+        world.deploy(Purchase=self.keys, Approval=None)
+        if stack.phase == "idle":
+            world.clock.sleep(self.random.choice([0, 301]))
+            change = {"Tags": [{"Key": "team", "Value": "a"}]} if window[0].endswith("add_tags") else EXTENSION
+            stack.deploy(**change)
 
     def choices(self):
         """What can happen now, each with its weight."""
@@ -110,7 +132,9 @@ class Play:
         yield {"Generation": "2" if generation == "1" else "1"}
         yield {"InstanceCount": "8" if base["InstanceCount"] == "4" else "4"}
         yield {"Tags": [{"Key": "team", "Value": str(self.deploys)}]}
-        yield {"ExtendUntil": END, "MaxExtensionFee": "40000"}
+        yield EXTENSION
+        if self.extends:
+            yield EXTENSION
 
     def deploy(self):
         self.deploys -= 1
