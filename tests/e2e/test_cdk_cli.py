@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 CLI = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 STACK = "Sandboxed"
+AS_BEFORE = ("--app", "cdk.out")
 HANDLER = """
 import json
 import urllib.request
@@ -124,7 +125,10 @@ class Project:
         (folder / "cdk.json").write_text(json.dumps({"app": f"{sys.executable} app.py"}), encoding="utf-8")
 
     def cdk(self, *arguments: str, price: int = 10, pause: int = 60) -> subprocess.CompletedProcess[str]:
-        """Run the CLI; no variable of ours may begin with CDK, those it takes for options."""
+        """Run the CLI; no variable of ours may begin with CDK, those it takes for options.
+
+        A run that is given ``AS_BEFORE`` uses what the run before it synthesized.
+        """
         bin_folder = str(Path(sys.executable).parent)
         environment = {
             "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
@@ -200,7 +204,7 @@ def test_deploying_again_changes_nothing(project: Project, deployed: subprocess.
     again = project.deploy()
     assert again.returncode == 0, said(again)
     assert "(no changes)" in said(again)
-    forced = project.deploy("--force")
+    forced = project.deploy("--force", *AS_BEFORE)
     assert forced.returncode == 0, said(forced)
     assert "would not make any changes" in said(forced)
     assert project.describe()["StackStatus"] == "CREATE_COMPLETE"
@@ -245,7 +249,7 @@ def test_a_failure_without_roll_back_can_be_rolled_back_by_command(
     failed = project.deploy("--no-rollback", price=600, pause=30)
     assert failed.returncode == 1
     assert project.describe()["StackStatus"] == "UPDATE_FAILED"
-    back = project.cdk("rollback", STACK)
+    back = project.cdk("rollback", STACK, *AS_BEFORE)
     assert back.returncode == 0, said(back)
     assert project.describe()["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
     assert project.pause() == paused
@@ -261,7 +265,7 @@ def test_a_stack_is_deployed_without_a_change_set_too(
 
 def test_destroy_leaves_nothing(project: Project, deployed: subprocess.CompletedProcess[str]) -> None:
     client = project.sandbox.client
-    destroyed = project.cdk("destroy", STACK, "--force")
+    destroyed = project.cdk("destroy", STACK, "--force", *AS_BEFORE)
     assert destroyed.returncode == 0, said(destroyed)
     with pytest.raises(ClientError, match="does not exist"):
         project.describe()

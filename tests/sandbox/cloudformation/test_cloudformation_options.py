@@ -128,3 +128,22 @@ def test_an_export_needs_a_name_of_its_own_and_an_import_an_export(cloud: Any) -
     assert "No export named no-such found." in cloud.reasons("third", "P")
     for name in ("owner", "second", "third"):
         cloud.delete(name)
+
+
+def test_a_protected_table_keeps_its_stack_until_it_is_let_go(cloud: Any) -> None:
+    table = {
+        "Type": "AWS::DynamoDB::Table",
+        "Properties": {
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+            "BillingMode": "PAY_PER_REQUEST",
+            "DeletionProtectionEnabled": True,
+        },
+    }
+    cloud.create("protected", of(Table=table))
+    name = cloud.physical("protected")["Table"]
+    assert cloud.delete("protected") == "DELETE_FAILED"
+    assert "protected" in cloud.why("protected", "Table")
+    cloud.client("dynamodb").update_table(TableName=name, DeletionProtectionEnabled=False)
+    assert cloud.delete("protected") == "DELETE_COMPLETE"
+    assert name not in cloud.client("dynamodb").list_tables()["TableNames"]
