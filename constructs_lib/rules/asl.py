@@ -11,7 +11,17 @@ from constructs_lib.model import is_unresolved
 from constructs_lib.rules.subjects import Subject, run_time_value
 from constructs_lib.rules.values import items, mapping, text
 
-__all__ = ["JOB_NAMES", "Integration", "Task", "arguments", "integration", "retriers", "states", "task_of"]
+__all__ = [
+    "JOB_NAMES",
+    "Integration",
+    "Task",
+    "arguments",
+    "integration",
+    "launched_kind",
+    "retriers",
+    "states",
+    "task_of",
+]
 
 JOB_NAMES = {
     "createTrainingJob": "TrainingJobName",
@@ -108,10 +118,25 @@ def _task(subject: Subject) -> Task | None:
     if called.service == "sagemaker":
         return Task(called.action, request, at, called)
     payload = mapping(mapping(request).get("Payload"))
-    if called.service == "lambda" and payload.get("action") == "launch" and isinstance(payload.get("kind"), str):
-        action = f"create{payload['kind'].capitalize()}Job"
+    if called.service == "lambda" and (kind := launched_kind(payload)):
+        action = f"create{kind.capitalize()}Job"
         return Task(action, payload.get("request"), f"{at}.Payload.request", called, launcher=True)
     return None
+
+
+def launched_kind(payload: Any) -> str | None:
+    """Return the kind of job that a payload asks our launcher for, or ``None`` for another function's payload.
+
+    Examples
+    --------
+    >>> launched_kind({"action": run_time_value("$.action"), "kind": "training", "request": {"RoleArn": "r"}})
+    'training'
+    """
+    given = mapping(payload)
+    action, kind = given.get("action"), given.get("kind")
+    # Our machines read the action from their input: the same state launches and stops.
+    is_ours = (action == "launch" or is_unresolved(action)) and mapping(given.get("request"))
+    return kind if is_ours and isinstance(kind, str) else None
 
 
 def states(definition: Any) -> Iterator[tuple[str, Any]]:

@@ -94,7 +94,7 @@ def test_jsonata_arguments_are_marked_as_run_time_values():
 
 
 def test_the_request_that_our_launcher_is_given_is_read():
-    payload = {"action": "launch", "kind": "training", "request": {"RoleArn": "r"}}
+    payload = {"action.$": "$.action", "kind": "training", "request": {"RoleArn": "r"}}
     task = TASK | {"Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken", "Parameters": {"Payload": payload}}
     machine = {"StartAt": "Launch", "States": {"Launch": task}}
     reading = template({"M": {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"Definition": machine}}})

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.rules.asl import arguments
+from constructs_lib.rules.asl import arguments, launched_kind
 from constructs_lib.rules.readers.document import dotted
 from constructs_lib.rules.readers.reading import Unreadable
 from constructs_lib.rules.readers.roles import role_of, statements_of_role
@@ -135,10 +135,8 @@ def _task(machine: _Machine, state: Mapping[str, Any], where: tuple[str | int, .
 def _launch(machine: _Machine, invoke: Any, where: tuple[str | int, ...]) -> None:
     """Read the request that our launcher is given."""
     payload = invoke.get("Payload") if isinstance(invoke, dict) else None
-    if isinstance(payload, dict) and payload.get("action") == "launch" and isinstance(payload.get("request"), dict):
-        kind = _LAUNCHED.get(str(payload.get("kind")))
-        if kind:
-            machine.add(kind, payload["request"], (*where, "Payload", "request"))
+    if kind := _LAUNCHED.get(launched_kind(payload) or ""):
+        machine.add(kind, payload["request"], (*where, "Payload", "request"))
 
 
 def _batch(machine: _Machine, service: str, action: str, request: Any, where: tuple[str | int, ...]) -> None:
