@@ -25,6 +25,7 @@ from constructs_lib.runtime.adapters.clients import CALL_LIFE
 from constructs_lib.runtime.buyer import build, resolving
 from constructs_lib.runtime.handlers.training_plan import outcome
 from constructs_lib.runtime.plan_answer import ATTRIBUTES
+from constructs_lib.runtime.purchase_table import PurchaseTable
 from constructs_lib.sandbox.clock import Timer
 from constructs_lib.sandbox.context import Context
 from constructs_lib.sandbox.errors import ServiceError
@@ -111,10 +112,10 @@ class DynamoDB:
 
     def get_item(self, Key, **_):  # noqa: N803  AWS's names
         item = self.items.get(Key["identity"]["S"])
-        return {"Item": copy.deepcopy(item)} if item else {}
+        return {"Item": item} if item else {}
 
     def scan(self, **_):
-        return {"Items": copy.deepcopy(list(self.items.values()))}
+        return {"Items": list(self.items.values())}
 
     def update_item(self, Key, UpdateExpression, ConditionExpression, ExpressionAttributeValues, **_):  # noqa: N803
         item = self.items.get(Key["identity"]["S"], {})
@@ -126,7 +127,7 @@ class DynamoDB:
         if not holds:
             raise refusal("ConditionalCheckFailedException")
         sets = {name: ExpressionAttributeValues[f":set_{name}"] for name, _ in self.SET.findall(UpdateExpression)}
-        self.items[Key["identity"]["S"]] = {**Key, **item, **copy.deepcopy(sets)}
+        self.items[Key["identity"]["S"]] = {**Key, **item, **sets}
         return {}
 
 
@@ -151,7 +152,9 @@ class Run(threading.Thread):
         self.world, self.work, self.event, self.started_at = world, work, event, world.clock.now()
         self.at, self.fault, self.result, self.error, self.done = "", "", None, None, False
         self.steps, self.previous = 0, None
-        self._parked, self._go = threading.Semaphore(0), threading.Semaphore(0)
+        self._parked, self._go = threading.Lock(), threading.Lock()
+        self._parked.acquire()
+        self._go.acquire()
         self.start()
         self._parked.acquire()
 
@@ -443,16 +446,8 @@ class World:
             return
         assert run.error is None, f"a run failed: {run.error!r}"
         self.answers.append((run.event, run.result))
-        data = run.result.get("Data", {})
-        self.trace.append(
-            (
-                self.clock.now() - START,
-                run.name,
-                run.result["Status"],
-                data.get("Status"),
-                run.result["Reason"] or data.get("Quote"),
-            )
-        )
+        said = run.result.get("Data", {}).get("Quote") or run.result["Reason"]
+        self.trace.append((self.clock.now() - START, run.name, run.result["Status"], said))
         self.check_answer(run.event, run.result)
         stack = self.stack_of(run.event)
         if stack is not None:
@@ -504,7 +499,7 @@ class World:
         self.sagemaker.set_price(P5, amount)
 
     def settle(self):
-        """Let everything that needs no fault and no user happen: runs end, lags pass, calls arrive, the watcher comes."""
+        """Let everything happen that needs no fault and no user: runs end, lags pass, calls arrive, watchers come."""
         for _ in range(4):
             self.play_out()
             self.arrive()
@@ -521,8 +516,6 @@ class World:
         return [row for row in self.sagemaker.purchases() if row["operation"] == "ExtendTrainingPlan"]
 
     def record(self):
-        from constructs_lib.runtime.purchase_table import PurchaseTable
-
         return PurchaseTable(self.dynamodb, TABLE, self.clock).read("nightly")
 
     def check_purchase(self, number):

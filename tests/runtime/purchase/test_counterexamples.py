@@ -286,8 +286,7 @@ SCHEDULES += [
 @pytest.fixture
 def keyed(make_world, purchase_key):
     what = ("nightly#1", "nightly#2", f"nightly#1+{END[:10]}")
-    world = make_world(Purchase=",".join(purchase_key(each, "2027-12-31") for each in what))
-    return world
+    return make_world(Purchase=",".join(purchase_key(each, "2027-12-31") for each in what))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: schedule.__name__)
