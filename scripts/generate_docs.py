@@ -14,6 +14,9 @@ from typing import Any
 
 from constructs_lib.rules import Rule, rules
 
+sys.path.insert(0, str(Path(__file__).parent))
+from api_page import api_page
+
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures" / "rules"
 WIDTH = 112
@@ -119,6 +122,7 @@ def _cell(words: str) -> str:
 
 
 GENERATED: dict[Path, Callable[[], str]] = {
+    ROOT / "docs" / "api.md": api_page,
     ROOT / "docs" / "rules.md": rules_page,
     ROOT / "constructs_lib" / "cli" / "rule_examples.json": examples,
 }
