@@ -33,6 +33,18 @@ class PlanIdentity:
     identity: str
     generation: int
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> PlanIdentity:
+        """Read properties; raises `InvalidInputError` for what is no name or no generation."""
+        plan = cls(_text(given, "TrainingPlanName"), _whole(given, "Generation", "1"))
+        plan_name(plan.identity, plan.generation)
+        return plan
+
+    def arn(self, stack: str) -> str:
+        """Return the plan's ARN, which follows from its name and lies where the stack does."""
+        _, partition, _, region, account, *_ = stack.split(":")
+        return plan_arn(self.name, partition=partition, region=region, account=account)
+
     @property
     def name(self) -> str:
         """The plan's name."""
@@ -128,7 +140,7 @@ class PlanRequest:
             kind=event["RequestType"],
             stack=event["StackId"],
             request=event["RequestId"],
-            plan=_identity(given),
+            plan=PlanIdentity.of(given),
             wanted=_requirement(given),
             choice=Choice.parse(given.get("Choice") or "cheapest"),
             ceiling=ceiling,
@@ -150,17 +162,11 @@ class PlanRequest:
     @property
     def arn(self) -> str:
         """The plan's ARN, which follows from its name."""
-        return plan_arn(self.plan.name, partition=self.stack.split(":")[1], **self.place)
+        return self.plan.arn(self.stack)
 
     def reason_without_key(self, label: str, today: date) -> str | None:
         """Return why the keys do not allow a purchase today, or ``None`` if one does."""
         return allows(self.keys, self.plan.identity, label, **self.place, today=today)
-
-
-def _identity(given: Mapping[str, Any]) -> PlanIdentity:
-    plan = PlanIdentity(_text(given, "TrainingPlanName"), _whole(given, "Generation", "1"))
-    plan_name(plan.identity, plan.generation)  # refuses what is no name
-    return plan
 
 
 def _requirement(given: Mapping[str, Any]) -> Requirement:

@@ -12,7 +12,7 @@ from constructs_lib.runtime.buyer import services
 from constructs_lib.runtime.cloudformation import answer_to, deliver
 from constructs_lib.runtime.errors import PurchaseRefusedError
 from constructs_lib.runtime.plan_answer import ATTRIBUTES, PlanAnswer
-from constructs_lib.runtime.plan_request import PlanRequest
+from constructs_lib.runtime.plan_request import PlanIdentity, PlanRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,8 +52,8 @@ def outcome(event: Mapping[str, Any], until: float, buying: Buying | None = None
         ask = PlanRequest.of(event)
     except InvalidInputError as error:
         if buying.means.stacks.reason_against(event["StackId"]) is None:
-            return answer_to(event, given or _UNREADABLE, failure=str(error))
-        return answer_to(event, given or _UNREADABLE, data=dict.fromkeys(ATTRIBUTES, "") | {"Status": "Unconfirmed"})
+            return answer_to(event, given or _arn_of(event), failure=str(error))
+        return answer_to(event, given or _arn_of(event), data=dict.fromkeys(ATTRIBUTES, "") | {"Status": "Unconfirmed"})
     try:
         answer = buying.answer(ask, until)
     except PurchaseRefusedError as refusal:
@@ -62,3 +62,11 @@ def outcome(event: Mapping[str, Any], until: float, buying: Buying | None = None
         traceback.print_exc(file=sys.stdout)
         answer = PlanAnswer("Unconfirmed", f"the buyer failed, which is a defect; see its log ({error!r})")
     return answer_to(event, ask.arn, data=answer.attributes(ask))
+
+
+def _arn_of(event: Mapping[str, Any]) -> str:
+    """Return the ARN that follows from the name, if at least that can be read."""
+    try:
+        return PlanIdentity.of(event["ResourceProperties"]).arn(event["StackId"])
+    except InvalidInputError:
+        return _UNREADABLE
