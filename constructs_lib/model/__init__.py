@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from constructs_lib.model.purchase_keys import PURCHASE_CONTEXT, PurchaseKey, purchase_label
     from constructs_lib.model.records import RunRecord
     from constructs_lib.model.values import is_unresolved
-    from constructs_lib.model.window import CapacityWindow
+    from constructs_lib.model.window import CapacityWindow, capacity_block_end
 
 __all__ = [
     "PURCHASE_CONTEXT",
@@ -45,6 +45,7 @@ __all__ = [
     "Segment",
     "TrainingJobSpec",
     "UnresolvedListError",
+    "capacity_block_end",
     "classify",
     "end_of",
     "is_unresolved",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constructs_lib.facts.capacity import purchase_limits
 from constructs_lib.model.errors import InvalidInputError
 
-__all__ = ["CapacityWindow", "as_moment", "moment_text", "whole_days", "zoned"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CapacityWindow", "as_moment", "capacity_block_end", "moment_text", "whole_days", "zoned"]
 
 _DAY = timedelta(days=1)
+_EXPIRATION = "SAGEMAKER_CURRENT_CAPACITY_BLOCK_EXPIRATION_TIMESTAMP"
 
 
 def zoned(given: Any, name: str) -> datetime:
@@ -62,6 +66,39 @@ def moment_text(moment: datetime) -> str:
     '2027-01-27T11:30:00Z'
     """
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def capacity_block_end(environ: Mapping[str, str]) -> datetime | None:
+    """Return when the reserved capacity under a running training job ends, for a last checkpoint before it.
+
+    Parameters
+    ----------
+    environ : Mapping
+        The container's environment, such as ``os.environ``. SageMaker writes the end as milliseconds since the epoch.
+
+    Returns
+    -------
+    datetime or None
+        ``None`` where the variable is absent or ``"0"``: no reserved capacity.
+
+    Raises
+    ------
+    InvalidInputError
+        If the variable holds anything else than digits.
+
+    Examples
+    --------
+    >>> capacity_block_end({"SAGEMAKER_CURRENT_CAPACITY_BLOCK_EXPIRATION_TIMESTAMP": "1797247800000"}).isoformat()
+    '2026-12-14T11:30:00+00:00'
+
+    Notes
+    -----
+    Source: SageMaker guide, training-plan-utilization-for-training-jobs.
+    """
+    given = environ.get(_EXPIRATION, "0").strip() or "0"
+    if not given.isascii() or not given.isdigit():
+        raise InvalidInputError(f"{_EXPIRATION} is {given!r}: milliseconds since the epoch are expected")
+    return datetime.fromtimestamp(int(given) / 1000, UTC) if int(given) else None
 
 
 def whole_days(hours: float) -> int:
