@@ -60,6 +60,7 @@ _HOME = {
     "PURCHASE_CONTEXT": "purchase_keys",
     "CapacityError": "errors",
     "CapacityWindow": "window",
+    "capacity_block_end": "window",
     "Choice": "choice",
     "Criterion": "choice",
     "ExtensionOffering": "offerings",
