@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from constructs_lib.model import purchase_label
 from constructs_lib.model.window import moment_text, whole_days
 from constructs_lib.runtime.errors import PurchaseRefusedError, PurchaseUnclearError
+from constructs_lib.runtime.services.resolving import resolve_command
 from constructs_lib.runtime.services.till import Bought, Held, Sale
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from constructs_lib.runtime.plan_request import ExtensionRequest, PlanRequest
     from constructs_lib.runtime.purchase_record import Approval
     from constructs_lib.runtime.services.buyer_means import BuyerMeans
-    from constructs_lib.runtime.services.till import Till
+    from constructs_lib.runtime.services.resolving import resolve_command
+from constructs_lib.runtime.services.till import Till
 
 __all__ = ["Extending"]
 
@@ -82,8 +84,8 @@ class Extending:
             return f"the extension until {until} is bought and not to be seen yet"
         raise PurchaseUnclearError(
             f"an extension until {until} was begun and it is open whether it was bought; it is never begun again by "
-            f"itself. Look into CloudTrail and the console; if nothing was bought, run gpucap resolve "
-            f"{ask.plan.identity} --nothing-was-bought"
+            f"itself. Look into CloudTrail and the console; if nothing was bought, run "
+            f"{resolve_command(ask.plan.identity, label)}"
         )
 
     def _buy(self, ask: PlanRequest, wanted: ExtensionRequest, plan: Plan, label: str) -> str:

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from constructs_lib.model.purchase_tags import IDENTITY_TAG
 from constructs_lib.runtime.adapters.outcomes import words_of
 from constructs_lib.runtime.errors import PurchaseUnclearError
+from constructs_lib.runtime.services.resolving import resolve_command
 
 if TYPE_CHECKING:
     from constructs_lib.runtime.adapters.training_plans import Plan
@@ -105,7 +106,7 @@ class Looking:
         if patience.over(purchase) and not patience.conclusive(purchase):
             return (
                 f"{begun} so long ago that a plan may have come and gone; look into CloudTrail and the console, and if "
-                f"nothing was bought, run gpucap resolve {who.identity} --nothing-was-bought"
+                f"nothing was bought, run {resolve_command(who.identity, who.label)}"
             )
         return f"{begun} and its outcome cannot be seen yet"
 

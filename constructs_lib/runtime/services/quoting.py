@@ -9,6 +9,7 @@ from constructs_lib.model import CapacityWindow
 from constructs_lib.model.choice import longer, neighbours
 from constructs_lib.runtime.errors import PurchaseRefusedError
 from constructs_lib.runtime.plan_answer import PlanAnswer
+from constructs_lib.runtime.services.resolving import purchase_options
 
 if TYPE_CHECKING:
     from constructs_lib.model import Offering, Requirement
@@ -95,8 +96,9 @@ class Quoting:
         return replace(wanted, window=CapacityWindow(end_before=window.end_before))
 
     def _ask_for_approval(self, ask: PlanRequest, best: Offering) -> str:
-        generation = "" if ask.plan.generation == 1 else f" --generation {ask.plan.generation}"
-        command = f"gpucap approve {ask.plan.identity}{generation} --max-fee {best.fee.amount:f}"
+        currency = "" if best.fee.currency == "USD" else f" --currency {best.fee.currency}"
+        which = f"{ask.plan.identity}{purchase_options(ask.plan.label)}"
+        command = f"gpucap approve {which} --max-fee {best.fee.amount:f}{currency}"
         words = (
             f"Training plan {ask.plan.name} in {ask.arn} waits for an approval.\nOffered: {best}\n"
             f"To approve a purchase of at most {best.fee}, run\n  {command}\nand deploy again. Without it nothing is "

@@ -17,7 +17,24 @@ if TYPE_CHECKING:
     from constructs_lib.runtime.purchase_table import PurchaseTable
     from constructs_lib.runtime.services.patience import Patience
 
-__all__ = ["Resolving"]
+__all__ = ["Resolving", "purchase_options", "resolve_command"]
+
+
+def purchase_options(label: str) -> str:
+    """Return how ``gpucap`` is told which purchase of a plan is meant.
+
+    Examples
+    --------
+    >>> purchase_options("1"), purchase_options("2+2027-02-12")
+    ('', ' --generation 2 --extend-until 2027-02-12')
+    """
+    generation, _, day = label.partition("+")
+    return (f" --generation {generation}" if generation != "1" else "") + (f" --extend-until {day}" if day else "")
+
+
+def resolve_command(identity: str, label: str) -> str:
+    """Return what a person runs who found that nothing was bought."""
+    return f"gpucap resolve {identity}{purchase_options(label)} --nothing-was-bought"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from constructs_lib.runtime.errors import PurchaseUnclearError, WatchError
 from constructs_lib.runtime.plan_request import PlanIdentity
 from constructs_lib.runtime.services.looking import Sight
 from constructs_lib.runtime.services.plan_view import TERMINAL, PlanView
+from constructs_lib.runtime.services.resolving import resolve_command
 from constructs_lib.runtime.telemetry import plan_line
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Watching:
         elif self.means.patience.over(purchase):
             words = (
                 f"whether {name} was extended until {day} is not known; look into CloudTrail and the console, then run "
-                f"gpucap resolve {record.identity} --nothing-was-bought if nothing was"
+                f"{resolve_command(record.identity, label)} if nothing was"
             )
             detail = {"TrainingPlanName": name, "TrainingPlanArn": plan.arn}
             before = record.watched.get(label, {}).get("sent", ())

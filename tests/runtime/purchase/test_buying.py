@@ -317,7 +317,8 @@ def test_a_person_resolves_an_unclear_extension(keyed, purchase_key):
         keyed.resolve("1+2026-12-14")
     keyed.clock.sleep(600)
     keyed.watch().finish()
-    assert "gpucap resolve nightly" in keyed.events[-1]["Detail"]
+    command = "gpucap resolve nightly --extend-until 2026-12-14 --nothing-was-bought"
+    assert command in keyed.events[-1]["Detail"]
     assert "gpucap resolve nightly" in keyed.deploy(Tags=TAG)["Data"]["Quote"]
     keyed.resolve("1+2026-12-14")
     assert "extended until" in keyed.deploy(Tags=[])["Data"]["Quote"]
