@@ -11,7 +11,7 @@ from constructs_lib.model.errors import InvalidInputError
 
 __all__ = ["Money", "PriceCeiling"]
 
-_AMOUNT = re.compile(r"\d{1,15}(\.\d{1,10})?")
+_AMOUNT = re.compile(r"[0-9]{1,15}(\.[0-9]{1,10})?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 

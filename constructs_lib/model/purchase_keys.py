@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["PURCHASE_CONTEXT", "PurchaseKey", "allows", "purchase_label", "read_keys"]
 
 PURCHASE_CONTEXT = "@gpu-capacity/purchase"
-_DATE = r"\d{4}-\d\d-\d\d"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _KEY = re.compile(
-    r"(?P<identity>[A-Za-z0-9](?:-*[A-Za-z0-9])*)#(?P<generation>[1-9]\d*)"
-    rf"(?:\+(?P<extend_until>{_DATE}))?@(?P<last_day>{_DATE})@(?P<account>\d{{12}})/(?P<region>[a-z]{{2}}(?:-[a-z]+)+-\d)"
+    r"(?P<identity>[A-Za-z0-9](?:-*[A-Za-z0-9])*)#(?P<generation>[1-9][0-9]*)"
+    rf"(?:\+(?P<extend_until>{_DATE}))?@(?P<last_day>{_DATE})@(?P<account>[0-9]{{12}})/(?P<region>[a-z]{{2}}(?:-[a-z]+)+-[0-9])"
 )
 
 

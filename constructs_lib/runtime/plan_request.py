@@ -205,7 +205,7 @@ def _topic(approval: Mapping[str, Any]) -> str:
 
 def _whole(given: Mapping[str, Any], name: str, default: str = "") -> int:
     value = str(given.get(name, default))
-    if not value.isdecimal() or int(value) < 1:
+    if not (value.isascii() and value.isdecimal()) or int(value) < 1:
         raise InvalidInputError(f"{name} is {value!r}: a whole number from 1 on is needed")
     return int(value)
 
