@@ -12,6 +12,12 @@ from collections import Counter
 
 import pytest
 
+from constructs_lib.runtime.adapters.training_plans import TrainingPlans
+from constructs_lib.runtime.purchase_record import Record
+from constructs_lib.runtime.services.patience import Patience
+from constructs_lib.runtime.services.quoting import Quoting
+from constructs_lib.runtime.services.till import Till
+
 CALLS = [
     "cloudformation.describe_stacks",
     "dynamodb.get_item",
@@ -243,3 +249,26 @@ def test_ten_thousand_random_worlds_hold_and_every_window_is_opened(make_world, 
     print("\n" + table_of(windows, counts))
     missed = [(call, side) for call in CALLS for side in ("before", "after") if not windows[call, side]]
     assert not missed
+
+
+DEFECTS = {
+    "live_check": (Till, "reason_against", lambda self, ask: None),
+    "settle": (Patience, "conclusive", lambda self, row: True),
+    "compare_before": (Quoting, "choose", lambda self, ask, approval: self.fitting(ask)[0]),
+    "highest_generation": (Record, "higher", lambda self, generation: None),
+    "patient_tags": (TrainingPlans, "owner", lambda self, plan: {"gpucap:identity": "?"}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", DEFECTS)
+def test_random_worlds_notice_a_rule_that_is_taken_away(make_world, keys, monkeypatch, rule):
+    monkeypatch.setattr(*DEFECTS[rule])
+
+    def some_worlds():
+        for seed in range(1000):
+            play(make_world, keys, seed, WINDOWS[seed % len(WINDOWS)])
+
+    with pytest.raises(AssertionError, match="seed") as noticed:
+        some_worlds()
+    print(f"\n{rule}: {str(noticed.value).splitlines()[0][:160]}")
