@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.model import purchase_label
+from constructs_lib.model import Money, purchase_label
 from constructs_lib.model.window import moment_text, whole_days
 from constructs_lib.runtime.errors import PurchaseRefusedError, PurchaseUnclearError
+from constructs_lib.runtime.services.asking import ask_for_approval
 from constructs_lib.runtime.services.resolving import resolve_command
 from constructs_lib.runtime.services.till import Bought, Held, Sale
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from constructs_lib.runtime.adapters.training_plans import Plan
     from constructs_lib.runtime.plan_request import ExtensionRequest, PlanRequest
     from constructs_lib.runtime.purchase_record import Approval
+    from constructs_lib.runtime.services.asking import ask_for_approval
     from constructs_lib.runtime.services.buyer_means import BuyerMeans
-    from constructs_lib.runtime.services.resolving import resolve_command
 from constructs_lib.runtime.services.till import Till
 
 __all__ = ["Extending"]
@@ -99,9 +100,19 @@ class Extending:
         match self.till.buy(ask, Sale(label, choose, call)):
             case Bought(terms=terms):
                 return f"extended until {terms['end']} for {terms['fee']} {terms['currency']}"
-            case Held(words=words):
-                return f"not extended: {words}"
+            case Held(words=words, awaiting=awaiting):
+                asked = self._ask_for_approval(ask, wanted, plan, label) if awaiting else ""
+                return f"not extended: {words}{asked}"
         raise PurchaseUnclearError("another deploy is at the same extension; nothing was bought by this one")
+
+    def _ask_for_approval(self, ask: PlanRequest, wanted: ExtensionRequest, plan: Plan, label: str) -> str:
+        try:
+            terms = self._choose(wanted, plan, None)
+        except PurchaseRefusedError as refusal:
+            return f"; {refusal}"
+        fee = Money.of(terms["fee"], terms["currency"])
+        offered = f"an extension until {terms['end']} for {fee}"
+        return f"; {ask_for_approval(self.means.notices, ask, label, offered, fee)}"
 
     def _choose(self, wanted: ExtensionRequest, plan: Plan, approval: Approval | None) -> Mapping[str, Any]:
         """Return the shortest extension that reaches the end asked for, the cheapest of those."""

@@ -9,7 +9,7 @@ from constructs_lib.model import CapacityWindow
 from constructs_lib.model.choice import longer, neighbours
 from constructs_lib.runtime.errors import PurchaseRefusedError
 from constructs_lib.runtime.plan_answer import PlanAnswer
-from constructs_lib.runtime.services.resolving import purchase_options
+from constructs_lib.runtime.services.asking import ask_for_approval
 
 if TYPE_CHECKING:
     from constructs_lib.model import Offering, Requirement
@@ -61,7 +61,7 @@ class Quoting:
         if (above := ask.ceiling.refusal(best.fee)) is not None:
             words += f"; {above}"
         elif held.awaiting:
-            words += f"; {self._ask_for_approval(ask, best)}"
+            words += f"; {ask_for_approval(self.means.notices, ask, ask.plan.label, str(best), best.fee)}"
         return PlanAnswer(status, words, quoted=best)
 
     def fitting(self, ask: PlanRequest) -> list[Offering]:
@@ -94,17 +94,3 @@ class Quoting:
         if window.start_after is None or window.start_after > now:
             return wanted
         return replace(wanted, window=CapacityWindow(end_before=window.end_before))
-
-    def _ask_for_approval(self, ask: PlanRequest, best: Offering) -> str:
-        currency = "" if best.fee.currency == "USD" else f" --currency {best.fee.currency}"
-        which = f"{ask.plan.identity}{purchase_options(ask.plan.label)}"
-        command = f"gpucap approve {which} --max-fee {best.fee.amount:f}{currency}"
-        words = (
-            f"Training plan {ask.plan.name} in {ask.arn} waits for an approval.\nOffered: {best}\n"
-            f"To approve a purchase of at most {best.fee}, run\n  {command}\nand deploy again. Without it nothing is "
-            "ever bought."
-        )
-        if not ask.topic:
-            return "nobody can be asked: Approval.TopicArn is missing"
-        problem = self.means.notices.ask(ask.topic, f"Approval needed: training plan {ask.plan.name}", words)
-        return problem or f"approve with: {command}"

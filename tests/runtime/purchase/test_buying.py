@@ -307,6 +307,22 @@ def test_an_extension_in_the_history_is_not_bought_again_without_a_record(keyed,
     assert len(keyed.extended) == 1
 
 
+def test_an_extension_needs_an_approval_of_its_own(keyed, purchase_key):
+    keyed.deploy(Approval=APPROVAL)
+    keyed.approve()
+    both = f"{purchase_key()},{purchase_key('nightly#1+2026-12-14')}"
+    keyed.deploy(Purchase=both)
+    assert len(keyed.bought) == 1
+    keyed.clock.sleep(600)
+    extension = {"ExtendUntil": END, "MaxExtensionFee": "40000"}
+    assert "approval of nightly#1+2026-12-14 is not given" in keyed.deploy(**extension)["Data"]["Quote"]
+    command = "gpucap approve nightly --extend-until 2026-12-14 --max-fee 28800.00"
+    assert command in keyed.published[-1]["Message"]
+    assert not keyed.extended
+    keyed.approve("1+2026-12-14")
+    assert "extended until" in keyed.deploy(Tags=TAG)["Data"]["Quote"]
+
+
 def test_a_person_resolves_an_unclear_extension(keyed, purchase_key):
     keyed.deploy()
     keyed.clock.sleep(600)
