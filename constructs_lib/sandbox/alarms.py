@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from moto.cloudwatch.models import Alarm
 
+    from .clock import Line
     from .context import Context
     from .patches import Patches
     from .tasks import Tasks
@@ -62,7 +63,8 @@ class Alarms:
 
     Evaluated are alarms on one metric with one of CloudWatch's five simple statistics; others stay INSUFFICIENT_DATA,
     as do alarms on metrics that only AWS's own services put. A change of state publishes to topics and puts a
-    ``CloudWatch Alarm State Change`` event.
+    ``CloudWatch Alarm State Change`` event. A period that the clock skipped as a whole is not one without data: it
+    never was, and alarms keep their state over it.
 
     Attributes
     ----------
@@ -75,6 +77,9 @@ class Alarms:
         self._context, self._tasks = context, tasks
         self._data: dict[Key, deque[tuple[float, float]]] = defaultdict(lambda: deque(maxlen=_KEPT))
         self._lock = threading.Lock()
+        self._skipped: list[tuple[float, float]] = []
+        self._skips = 0.0
+        context.clock.watch(self._notice_skip)
 
     def install(self, patches: Patches) -> None:
         """Hear of everything that moto's stores take."""
@@ -86,6 +91,11 @@ class Alarms:
         ]
         for owner, name, hear in hooks:
             patches.wrap(owner, name, functools.partial(_also, hear))
+
+    def _notice_skip(self, line: Line) -> None:
+        if line.skipped > self._skips:
+            self._skipped.append((line.virtual - (line.skipped - self._skips), line.virtual))
+            self._skips = line.skipped
 
     def _record(self, _: Any, topic: Topic, message: str, subject: str | None = None, **__: Any) -> None:
         self.notices.append(Notice(self._context.clock.now(), topic.arn, subject or "", message))
@@ -133,8 +143,10 @@ class Alarms:
     def _state(self, alarm: Alarm, now: float) -> str | None:
         """Return the state that the last periods give; None keeps the one there is."""
         period, count = int(alarm.period), int(alarm.evaluation_periods)
-        end = now // period * period
-        points = [self._statistic(alarm, end - period * back, period) for back in range(count, 0, -1)]
+        starts = [now // period * period - period * back for back in range(count, 0, -1)]
+        if any(begin <= start and start + period <= end for begin, end in self._skipped for start in starts):
+            return None
+        points = [self._statistic(alarm, start, period) for start in starts]
         missing = alarm.treat_missing_data or "missing"
         present = [point for point in points if point is not None]
         if not present and missing in ("missing", "ignore"):

@@ -46,6 +46,7 @@ class Invocation:
     payload: str = "null"
     error: bool = False
     log: str = ""
+    worker: str = ""  # who ran it, as the caller of requests is named
 
 
 @dataclass
@@ -233,7 +234,7 @@ class Lambdas:
         return run
 
     def _run_on(self, worker: Worker, function: LambdaFunction, run: Invocation) -> None:
-        started = self._clock.elapsed()
+        started, run.worker = self._clock.elapsed(), worker.id
         try:
             reply = self._ask(worker, function, run)
         except TimedOutError:

@@ -134,6 +134,19 @@ def test_so_many_of_the_last_periods_must_breach(sandbox: Sandbox, alarm: Any, e
         eventually(lambda expected=expected: state(sandbox, name) == expected)
 
 
+def test_a_period_that_the_clock_skipped_is_not_one_without_data(sandbox: Sandbox, alarm: Any, eventually: Any) -> None:
+    name = alarm()
+    put(sandbox, name, 1)
+    go_on(sandbox)
+    eventually(lambda: state(sandbox, name) == "ALARM")
+    sandbox.clock.jump(5 * PERIOD)
+    rings = sandbox.clock.now() + 60
+    eventually(lambda: sandbox.clock.now() > rings)
+    assert state(sandbox, name) == "ALARM"
+    go_on(sandbox)
+    eventually(lambda: told(sandbox, name) == [f'ALARM: "{name}"', f'OK: "{name}"'])
+
+
 def test_a_deleted_alarm_says_nothing_more(sandbox: Sandbox, alarm: Any, eventually: Any) -> None:
     name, other = alarm(), alarm(AlarmName="kept")
     sandbox.client("cloudwatch").delete_alarms(AlarmNames=[name])

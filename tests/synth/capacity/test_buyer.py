@@ -174,15 +174,16 @@ def test_the_watcher_looks_every_five_minutes_and_tells_the_topic(app, stack, ma
 def test_a_plan_has_an_alarm_on_every_thing_that_costs_money_or_runs_out(app, make_plan, synth, of_type):
     make_plan(generation=2)
     alarms = of_type(synth(app), "AWS::CloudWatch::Alarm").values()
-    rows = {(a["MetricName"], a["Threshold"], a["Period"] * a["EvaluationPeriods"] // 60) for a in alarms}
+    rows = {(a["MetricName"], a["Threshold"], a["Period"] * a["DatapointsToAlarm"] // 60) for a in alarms}
     assert rows == {
-        ("PendingPayment", 0, 60),
+        ("PendingPayment", 0, 50),
         ("StartDelayMinutes", 15, 5),
         ("UnusedReservedInstanceHours", 0, 30),
         ("HoursToEnd", 168, 5),
         ("HoursToEnd", 24, 5),
         ("HoursToEnd", 1, 5),
     }
+    assert all(a["EvaluationPeriods"] >= a["DatapointsToAlarm"] + 2 for a in alarms)
     assert {a["Dimensions"][0]["Value"] for a in alarms} == {"nightly-2"}
     assert {a["TreatMissingData"] for a in alarms} == {"notBreaching"}
     assert all("AlarmActions" not in a for a in alarms)
