@@ -32,8 +32,8 @@ def purchase(attempt="a", request="r"):
 
 
 @pytest.fixture(params=["moto", "the worlds' own"])
-def client(request, dynamodb, world):
-    return dynamodb if request.param == "moto" else world.dynamodb
+def client(request, dynamodb, fakes):
+    return dynamodb if request.param == "moto" else fakes.DynamoDB()
 
 
 @pytest.fixture

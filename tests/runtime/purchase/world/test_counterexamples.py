@@ -11,14 +11,12 @@ from constructs_lib.runtime.errors import PurchaseRefusedError
 from constructs_lib.runtime.plan_request import PlanIdentity, PlanRequest
 from constructs_lib.runtime.purchase_record import Record
 from constructs_lib.runtime.services.buying import Buying
-from constructs_lib.runtime.services.extending import Extending
 from constructs_lib.runtime.services.looking import Looking, Sight, Sighting
 from constructs_lib.runtime.services.patience import Patience
 from constructs_lib.runtime.services.quoting import Quoting
 from constructs_lib.runtime.services.till import Bought, Held, Till
 
 CREATE = "sagemaker.create_training_plan"
-EXTEND = "sagemaker.extend_training_plan"
 SEARCH = "sagemaker.search_training_plan_offerings"
 DESCRIBE = "sagemaker.describe_training_plan"
 TOPIC = "arn:aws:sns:us-east-1:123456789012:approvers"
@@ -211,59 +209,6 @@ def a_refused_request_never_buys(world):
     assert not world.bought
 
 
-def b_extension_asked(world, **more):
-    world.deploy()
-    world.clock.sleep(600)
-    event = world.stack().deploy(ExtendUntil=END, MaxExtensionFee="40000", **more)
-    assert event is not None
-
-
-def b5_an_extension_is_not_bought_after_a_cancel(world):
-    b_extension_asked(world)
-    run = world.deliver().until(SEARCH).step()
-    world.stack().cancel()
-    run.finish()
-    settled(world)
-    assert not world.extended
-
-
-def b9_an_unclear_extension_is_never_bought_again(world):
-    b_extension_asked(world)
-    run = world.deliver().until(EXTEND).step("late")
-    run.finish()
-    assert run.result["Data"]["Status"] == "Unconfirmed"
-    world.clock.sleep(60)
-    world.stack().deploy(Tags=[{"Key": "team", "Value": "x"}])
-    world.play_out()
-    world.arrive()
-    settled(world)
-    assert len(world.extended) == 1
-
-
-def b11_an_extension_that_was_bought_is_not_refused_by_its_repeat(world):
-    b_extension_asked(world)
-    world.deliver().until(EXTEND).step("die-after")
-    world.refuse["ExtendTrainingPlan"] = world.refusal("ResourceNotFound", "no such offering")
-    world.play_out()
-    assert world.answers[-1][1]["Status"] == "SUCCESS"
-    settled(world)
-
-
-def b12_a_refused_extension_request_never_buys(world):
-    b_extension_asked(world)
-    stack = world.stack()
-    world.refuse["ExtendTrainingPlan"] = world.refusal("ResourceLimitExceeded", "quota")
-    stack.stale = "UPDATE_IN_PROGRESS"
-    world.deliver(again=True).finish()
-    assert world.answers[-1][1]["Status"] == "FAILED"
-    refused_request = world.answers[-1][0]["RequestId"]
-    del world.refuse["ExtendTrainingPlan"]
-    world.queue = [row for row in world.queue if row[0]["RequestId"] == refused_request]
-    world.play_out()
-    stack.stale = None
-    assert not world.extended, "a refused request extends"
-
-
 SCHEDULES = [
     value for name, value in list(globals().items()) if callable(value) and name[:2] in ("a1", "a2", "a3", "a4", "a5")
 ]
@@ -276,10 +221,6 @@ SCHEDULES += [
     a10_a_stack_that_is_deleted_while_its_call_is_under_way_does_not_buy,
     a_price_above_the_ceiling_is_not_bought,
     a_refused_request_never_buys,
-    b5_an_extension_is_not_bought_after_a_cancel,
-    b9_an_unclear_extension_is_never_bought_again,
-    b11_an_extension_that_was_bought_is_not_refused_by_its_repeat,
-    b12_a_refused_extension_request_never_buys,
 ]
 
 
@@ -403,15 +344,6 @@ def _open_requests(patch):
     patch.setattr(Till, "close", lambda self, ask, label, attempt, reason: self.release(ask, label, attempt))
 
 
-def _extend_again(patch):
-    def begun_again(self, ask, wanted, plan, label):
-        self.means.table.change(
-            ask.plan.identity, lambda r: r.released(label, getattr(r.purchases.get(label), "attempt", ""))
-        )
-
-    patch.setattr(Extending, "_bought_before", begun_again)
-
-
 def _record_of_the_stack(world):
     stack = world.stack()
     delete = stack.delete
@@ -436,7 +368,6 @@ DEFECTS = {
     "patient_tags": (_no_tag_is_another_s, a4_tags_that_lag_do_not_make_a_plan_another_s, "P4"),
     "compare_before": (_no_comparison, a_price_above_the_ceiling_is_not_bought, "P2"),
     "close_refused": (_open_requests, a_refused_request_never_buys, "P4"),
-    "never_rebuy_unclear": (_extend_again, b9_an_unclear_extension_is_never_bought_again, "P1"),
 }
 
 
