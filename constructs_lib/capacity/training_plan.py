@@ -304,6 +304,20 @@ class ImportedTrainingPlan(PlanBase):
         self.ends_at = None if ends_at is None else zoned(ends_at, "ends_at")
         self.availability_zones = tuple(availability_zones or ())
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """What is known of the plan, as DescribeTrainingPlan would tell it; rules hold its users against it."""
+        known = {
+            "TrainingPlanArn": self.training_plan_arn,
+            "InstanceType": self.instance_type,
+            "TotalInstanceCount": self.instance_count,
+            "TargetResources": [str(self.target)] if self.target else None,
+            "StartTime": self.starts_at,
+            "EndTime": self.ends_at,
+            "ReservedCapacitySummaries": [{"AvailabilityZone": zone} for zone in self.availability_zones],
+        }
+        return {name: value for name, value in known.items() if value}
+
 
 def _read_arn(path: str, arn: str, scope: Construct) -> str:
     """Return the plan's name."""

@@ -210,7 +210,7 @@ class PreferenceTrainingJob(CfnStateMachine):
             raise InvalidInputError("own_role: it makes a role, and role= brings one; give one of them")
         path = path_of(scope, construct_id)
         request = spec.to_request()
-        _check(request, path, stack_of(scope), reserved_only=reserved_only)
+        _check(request, path, stack_of(scope), preferences, reserved_only=reserved_only)
         self._spec, self._integration = spec, integration
         self._kit = kit or CapacityKit.of(scope)
         self._own_role = self._kit.own_execution_role(scope, f"{construct_id}Role", request) if own_role else None
@@ -344,8 +344,17 @@ _STATES = {"launcher": launcher_states, "optimized": optimized_states}
 _TRACING = CfnStateMachine.TracingConfigurationProperty(enabled=True)
 
 
-def _check(request: Mapping[str, Any], path: str, stack: StackInfo, *, reserved_only: bool) -> None:
+def _check(
+    request: Mapping[str, Any],
+    path: str,
+    stack: StackInfo,
+    preferences: Sequence[InstancePreference],
+    *,
+    reserved_only: bool,
+) -> None:
     declared = {
+        # What the declaration of an imported plan says of it; any other plan is just an ARN.
+        "plans": [known for entry in preferences if (known := getattr(entry.training_plan, "described", None))],
         "region": literal(stack.place.region),
         "account": literal(stack.place.account),
         "reserved_only": reserved_only,

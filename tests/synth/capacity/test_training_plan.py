@@ -283,6 +283,20 @@ def test_a_plan_bought_elsewhere_is_used_like_one_of_ours(stack, make_job, reque
     assert all(hasattr(plan, name) for name in (*ITrainingPlan.__annotations__, "grants", "preference"))
 
 
+@pytest.mark.parametrize(
+    ("known", "entry", "words"),
+    [
+        ({"target": TrainingPlanTarget.ENDPOINT}, "ml.p5.48xlarge", "was bought for endpoint, not for a training job"),
+        ({"instance_type": "ml.p5.48xlarge"}, "ml.p4d.24xlarge", "is for ml.p5.48xlarge, not for ml.p4d.24xlarge"),
+        ({"instance_count": 2}, "ml.p5.48xlarge", "GPU-TP09"),
+    ],
+)
+def test_a_job_is_held_against_what_was_declared_of_a_plan(stack, make_job, known, entry, words):
+    plan = TrainingPlan.from_training_plan_arn(stack, "Reserved", ARN, **known)
+    with pytest.raises(InvalidInputError, match=words):
+        make_job(preferences=[InstancePreference(entry, instance_count=4, training_plan=plan)], instance_count=None)
+
+
 def test_a_plan_known_by_a_token_has_the_name_that_a_deploy_will_read(stack):
     parameter = cdk.CfnParameter(stack, "Plan")
     plan = TrainingPlan.from_training_plan_arn(stack, "Reserved", parameter.value_as_string)
