@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.model.purchase_names import METRIC_NAMESPACE
+
 if TYPE_CHECKING:
     from aws_cdk.aws_cloudwatch import Metric
 
 __all__ = ["NAMESPACE", "run_metric"]
 
-NAMESPACE = "GpuCapacity"
+NAMESPACE = METRIC_NAMESPACE
 
 
 def run_metric(machine: str, name: str, options: dict[str, Any], **dimensions: str | None) -> Metric:
