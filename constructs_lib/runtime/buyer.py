@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.model.purchase_names import NOTICE_TOPIC_VARIABLE, PURCHASE_TABLE, PURCHASE_TABLE_VARIABLE
 from constructs_lib.model.purchase_timing import BUYER_TIMEOUT
 from constructs_lib.runtime.adapters.clients import CALL_LIFE, buyer_clients, require_plan_model
 from constructs_lib.runtime.adapters.notices import Notices
@@ -38,11 +39,7 @@ if TYPE_CHECKING:
         Writer,
     )
 
-__all__ = ["NOTICE_TOPIC", "PURCHASE_TABLE", "BuyerServices", "build", "resolving", "services", "table_name"]
-
-PURCHASE_TABLE = "GPUCAP_PURCHASE_TABLE"
-NOTICE_TOPIC = "GPUCAP_NOTICE_TOPIC"
-_DEFAULT_TABLE = "gpu-capacity-purchases"
+__all__ = ["BuyerServices", "build", "resolving", "services", "table_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +100,22 @@ def build(
 def services() -> BuyerServices:
     """Return the services of this process, built on first use."""
     return build(
-        **buyer_clients(), table=table_name(), clock=time, write=_write_line, topic=os.environ.get(NOTICE_TOPIC, "")
+        **buyer_clients(),
+        table=table_name(),
+        clock=time,
+        write=_write_line,
+        topic=os.environ.get(NOTICE_TOPIC_VARIABLE, ""),
     )
 
 
-def resolving(dynamodb: PurchaseTableClient, table: str = _DEFAULT_TABLE, clock: Clock = time) -> Resolving:
+def resolving(dynamodb: PurchaseTableClient, table: str = PURCHASE_TABLE, clock: Clock = time) -> Resolving:
     """Return what writes approvals and resolutions, for a person's own client of DynamoDB."""
     return Resolving(PurchaseTable(dynamodb, table, clock), Patience(clock, BUYER_TIMEOUT, CALL_LIFE), clock)
 
 
 def table_name() -> str:
     """Return the purchase table's name."""
-    return os.environ.get(PURCHASE_TABLE) or _DEFAULT_TABLE
+    return os.environ.get(PURCHASE_TABLE_VARIABLE) or PURCHASE_TABLE
 
 
 def _write_line(line: str) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.model.purchase_names import METRIC_DIMENSION, METRIC_NAMESPACE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from constructs_lib.model import RunRecord
     from constructs_lib.runtime.run_table import Row
 
-__all__ = ["METRICS", "NAMESPACE", "PLAN_METRICS", "plan_line", "run_line"]
+__all__ = ["METRICS", "NAMESPACE", "plan_line", "run_line"]
 
-NAMESPACE = "GpuCapacity"
+NAMESPACE = METRIC_NAMESPACE
 # Metric and unit; the dimensions are Machine and, once a type was selected, InstanceType.
 METRICS = {
     "PendingSeconds": "Seconds",
@@ -22,15 +24,7 @@ METRICS = {
     "Rank": "None",
 }
 
-# Of each training plan; the dimension is TrainingPlanName.
-PLAN_METRICS = {
-    "AvailableInstances": "Count",
-    "HoursToEnd": "None",
-    "InUseInstances": "Count",
-    "PendingPayment": "None",
-    "StartDelayMinutes": "None",
-    "UnusedReservedInstanceHours": "None",
-}
+_COUNTS = ("AvailableInstances", "InUseInstances")
 
 
 def run_line(row: Row, record: RunRecord, at: float) -> str:
@@ -76,21 +70,21 @@ def run_line(row: Row, record: RunRecord, at: float) -> str:
 
 
 def plan_line(name: str, status: str, values: Mapping[str, float], at: float) -> str:
-    """Return the log line of one look at a training plan, with the metrics of `PLAN_METRICS`.
+    """Return the log line of one look at a training plan, with its metrics by the plan's name.
 
     Parameters
     ----------
     name, status : str
         The plan's.
     values : Mapping
-        By metric.
+        By metric, of `constructs_lib.model.purchase_names.PLAN_METRICS`.
     at : float
         Epoch seconds.
     """
-    metrics = [{"Name": metric, "Unit": PLAN_METRICS[metric]} for metric in values]
+    metrics = [{"Name": metric, "Unit": "Count" if metric in _COUNTS else "None"} for metric in values]
     line = {
-        "_aws": {"Timestamp": int(at * 1000), "CloudWatchMetrics": [_directive([["TrainingPlanName"]], metrics)]},
-        "TrainingPlanName": name,
+        "_aws": {"Timestamp": int(at * 1000), "CloudWatchMetrics": [_directive([[METRIC_DIMENSION]], metrics)]},
+        METRIC_DIMENSION: name,
         "status": status,
         **values,
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from constructs_lib.model.purchase_names import EVENT_SOURCE, NOTICE
 from constructs_lib.runtime.adapters.outcomes import words_of
 
 if TYPE_CHECKING:
@@ -14,11 +15,8 @@ if TYPE_CHECKING:
 
     from constructs_lib.runtime.ports import EventsClient, SNSClient
 
-__all__ = ["NOTICE", "SOURCE", "STATUS_CHANGE", "Notices"]
+__all__ = ["Notices"]
 
-SOURCE = "gpu-capacity"
-STATUS_CHANGE = "Training Plan Status Change"
-NOTICE = "Training Plan Notice"
 _LONGEST_SUBJECT = 99
 
 
@@ -60,7 +58,7 @@ class Notices:
         ConnectionError
             If EventBridge did not take it.
         """
-        entry = {"Source": SOURCE, "DetailType": detail_type, "Detail": json.dumps(detail), "Resources": [arn]}
+        entry = {"Source": EVENT_SOURCE, "DetailType": detail_type, "Detail": json.dumps(detail), "Resources": [arn]}
         answer = self._events.put_events(Entries=[entry])
         if answer.get("FailedEntryCount"):
             failed = answer["Entries"][0]

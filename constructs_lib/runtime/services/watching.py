@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from constructs_lib.model import plan_name
-from constructs_lib.runtime.adapters.notices import STATUS_CHANGE
+from constructs_lib.model.purchase_names import STATUS_CHANGE
 from constructs_lib.runtime.errors import PurchaseUnclearError, WatchError
 from constructs_lib.runtime.plan_request import PlanIdentity
 from constructs_lib.runtime.services.looking import Sight

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from constructs_lib.model.purchase_names import PLAN_METRICS
 from constructs_lib.runtime.errors import WatchError
 
 DAY, HOUR = 86400, 3600
@@ -99,14 +100,7 @@ def test_metrics_have_the_plan_s_name_and_all_are_there(watched):
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert (directive["Namespace"], directive["Dimensions"]) == ("GpuCapacity", [["TrainingPlanName"]])
     names = {metric["Name"] for metric in directive["Metrics"]}
-    assert names == {
-        "AvailableInstances",
-        "HoursToEnd",
-        "InUseInstances",
-        "PendingPayment",
-        "StartDelayMinutes",
-        "UnusedReservedInstanceHours",
-    }
+    assert names == set(PLAN_METRICS)
     assert all(isinstance(line[name], int | float) for name in names)
     assert line["TrainingPlanName"] == "nightly"
     assert line["HoursToEnd"] == pytest.approx(24 * 24 + 11.5 - 1)
