@@ -24,7 +24,6 @@ from constructs_lib.runtime.services.patience import Patience
 from constructs_lib.runtime.services.quoting import Quoting
 from constructs_lib.runtime.services.resolving import Resolving
 from constructs_lib.runtime.services.till import Till
-from constructs_lib.runtime.services.watching import Watching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         SNSClient,
         Writer,
     )
+    from constructs_lib.runtime.services.watching import Watching
 
 __all__ = ["BuyerServices", "build", "resolving", "services", "table_name"]
 
@@ -47,7 +47,12 @@ class BuyerServices:
     """What the handlers call."""
 
     buying: Buying
-    watching: Watching
+
+    def watching(self) -> Watching:
+        """Return the watcher, which the buyer's function never loads."""
+        from constructs_lib.runtime.services.watching import Watching  # noqa: PLC0415  every import delays a deploy
+
+        return Watching(self.buying.means, self.buying.looking)
 
 
 def build(
@@ -92,8 +97,7 @@ def build(
         write,
     )
     till, looking = Till(means), Looking(means)
-    buying = Buying(means, looking, Quoting(means), till, Extending(means, till))
-    return BuyerServices(buying, Watching(means, looking))
+    return BuyerServices(Buying(means, looking, Quoting(means), till, Extending(means, till)))
 
 
 @cache

@@ -14,4 +14,4 @@ __all__ = ["handler"]
 
 def handler(event: Mapping[str, Any], context: object) -> dict[str, int]:  # noqa: ARG001  Lambda's signature
     """Look at every purchase on record."""
-    return {"purchases": services().watching.watch()}
+    return {"purchases": services().watching().watch()}

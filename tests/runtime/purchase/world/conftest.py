@@ -172,7 +172,7 @@ class World:
         return run
 
     def watch(self):
-        self.runs.append(self.fakes.Run(self, lambda run: self.services(run).watching.watch()))
+        self.runs.append(self.fakes.Run(self, lambda run: self.services(run).watching().watch()))
         return self.runs[-1]
 
     def ended(self, run):
