@@ -41,19 +41,28 @@ def measure(variants: list[Variant], figure: str, rounds: int = 5) -> dict[str, 
 
 
 def _once(variant: Variant) -> dict[str, float]:
-    with tempfile.TemporaryDirectory(prefix="gpucap-bench-") as folder:
-        done = subprocess.run(
-            variant.command,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_VALIDATION": "false", **variant.environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise SystemExit(f"{variant.name} failed:\n{done.stderr[-2000:]}")
-    figures: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return figures
+    """Run one variant; ``cpu`` is the processor time of its whole process tree, which a busy machine changes least."""
+    with tempfile.TemporaryDirectory(prefix="gpucap-bench-") as folder, tempfile.TemporaryFile("w+") as output:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "CDK_VALIDATION": "false", **variant.environment}
+        child = subprocess.Popen(variant.command, cwd=folder, env=environment, stdout=output, stderr=output)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read()
+    if child.returncode:
+        raise SystemExit(f"{variant.name} failed:\n{text[-2000:]}")
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    figures: dict[str, float] = json.loads(lines[-1])
+    return {**figures, "cpu": usage.ru_utime + usage.ru_stime}
+
+
+def beyond(figures: dict[str, list[float]], base: str) -> dict[str, list[float]]:
+    """Return what each variant takes beyond the base of its round."""
+    return {
+        name: [value - floor for value, floor in zip(values, figures[base], strict=True)]
+        for name, values in figures.items()
+        if name != base
+    }
 
 
 def ratio(figures: dict[str, list[float]], of: str, to: str) -> tuple[float, float, float]:

@@ -33,7 +33,8 @@ const definition = {
 const start = process.hrtime.bigint();
 const app = new cdk.App({ outdir: "cdk.out" });
 const stack = new cdk.Stack(app, "Jobs");
-for (let i = 0; i < 200; i++) {
+const jobs = Number(process.argv[2] || 200);
+for (let i = 0; i < jobs; i++) {
   new sfn.CfnStateMachine(stack, `Job${i}`, {
     roleArn: "arn:aws:iam::111122223333:role/machine",
     definitionString: JSON.stringify({ Comment: `Job${i}`, ...definition }),
