@@ -39,3 +39,7 @@ def test_settings_know_nothing_of_ours():
 def test_every_public_name_can_be_imported_and_has_words():
     for name in constructs_lib.__all__:
         assert getattr(constructs_lib, name).__doc__, name
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "constructs_lib" / "py.typed").is_file()
