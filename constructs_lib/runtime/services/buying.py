@@ -143,18 +143,22 @@ class Buying:
         answer = _of_plan(ask, seen)
         if answer.status == "Failed":
             raise PurchaseRefusedError(f"{answer.words}; raise generation to buy again")
-        if reasons := list(_second_purchase(ask, seen.record, answer.terms)):
-            above = ask.plan.generation + 1
-            raise PurchaseRefusedError(
-                f"this would be a second purchase, and {ask.plan.name!r} cannot be changed nor cancelled: "
-                f"{'; '.join(reasons)}; set it back, or raise generation (to {above} or above) to buy again"
-            )
         words = [answer.words]
+        if reasons := list(_differences(ask, seen.record, answer.terms)):
+            if ask.old is not None:
+                raise PurchaseRefusedError(_second_purchase(ask, reasons))
+            words.append(f"it is not what is asked for: {'; '.join(reasons)}")
         if ask.old is not None and (new := {k: v for k, v in ask.tags.items() if ask.old.tags.get(k) != v}):
             words.append(self.means.plans.tag(ask.arn, new) or "")
+        status = answer.status
         if ask.extension is not None:
-            words.append(self.extending.extend(ask, ask.extension, seen.plan))
-        return replace(answer, words="; ".join(filter(None, words)))
+            try:
+                words.append(self.extending.extend(ask, ask.extension, seen.plan))
+            except (PurchaseUnclearError, BotoCoreError, ClientError) as error:
+                # The plan itself is bought: what is known of it is answered all the same.
+                status = "Unconfirmed"
+                words.append(f"it is open whether it was extended ({error})")
+        return replace(answer, status=status, words="; ".join(filter(None, words)))
 
 
 def _of_plan(ask: PlanRequest, seen: Sighting) -> PlanAnswer:
@@ -173,26 +177,33 @@ def _of_plan(ask: PlanRequest, seen: Sighting) -> PlanAnswer:
     return PlanAnswer(status, "bought" if plan else "bought, as the record says; AWS does not show it now", terms)
 
 
-def _second_purchase(ask: PlanRequest, record: Record | None, terms: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an Update changes of something that was bought; whoever changes nothing is not told again."""
-    old = ask.old
-    if old is None or old.plan.identity != ask.plan.identity:
+def _second_purchase(ask: PlanRequest, reasons: list[str]) -> str:
+    return (
+        f"this would be a second purchase, and {ask.plan.name!r} cannot be changed nor cancelled: "
+        f"{'; '.join(reasons)}; set it back, or raise generation (to {ask.plan.generation + 1} or above) to buy again"
+    )
+
+
+def _differences(ask: PlanRequest, record: Record | None, terms: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where a request differs from what was bought; an Update that changes nothing there is not told again."""
+    old = ask.old if ask.old is not None and ask.old.plan.identity == ask.plan.identity else None
+    if old is not None and ask.plan.generation != old.plan.generation:
+        if ask.plan.generation < old.plan.generation and record is not None and record.higher(ask.plan.generation):
+            yield f"generation {ask.plan.generation} is asked for after generation {old.plan.generation}"
         return
-    if ask.plan.generation < old.plan.generation and record is not None and record.higher(ask.plan.generation):
-        yield f"generation {ask.plan.generation} is asked for after generation {old.plan.generation}"
-    if ask.plan != old.plan:
-        return
+    asked, before = ask.wanted, old.wanted if old is not None else None
     pairs = {
-        "InstanceType": (ask.wanted.instance_type, old.wanted.instance_type, terms.get("type")),
-        "InstanceCount": (ask.wanted.instance_count, old.wanted.instance_count, terms.get("count")),
-        "TargetResources": (ask.wanted.target, old.wanted.target, terms.get("target")),
+        "InstanceType": (asked.instance_type, before and before.instance_type, terms.get("type")),
+        "InstanceCount": (asked.instance_count, before and before.instance_count, terms.get("count")),
+        "TargetResources": (asked.target, before and before.target, terms.get("target")),
     }
-    for name, (asked, before, bought) in pairs.items():
-        if asked != before and bought is not None and asked != bought:
-            yield f"{name} {asked} is asked for, {bought} was bought"
-    if ask.wanted.days != old.wanted.days and "hours" in terms and ask.wanted.days > whole_days(terms["hours"]):
-        yield f"{ask.wanted.days} days are asked for, {whole_days(terms['hours'])} were bought"
-    if ask.wanted.window != old.wanted.window and {"start", "end"} <= terms.keys():
+    for name, (now, then, bought) in pairs.items():
+        if now not in (then, bought) and bought is not None:
+            yield f"{name} {now} is asked for, {bought} was bought"
+    days = whole_days(terms["hours"]) if "hours" in terms else asked.days
+    if (before is None or asked.days != before.days) and asked.days > days:
+        yield f"{asked.days} days are asked for, {days} were bought"
+    if (before is None or asked.window != before.window) and {"start", "end"} <= terms.keys():
         start, end = (zoned(terms[name], name) for name in ("start", "end"))
-        if not ask.wanted.window.holds(start, end):
+        if not asked.window.holds(start, end):
             yield f"another window is asked for than {terms['start']} to {terms['end']}, which was bought"

@@ -71,7 +71,9 @@ class Looking:
                 errors += 1
                 words = str(error) if isinstance(error, PurchaseUnclearError) else words_of(error)
                 seen = Sighting(Sight.UNCLEAR, words=words)
-            if seen.sight is not Sight.UNCLEAR or errors == _ERRORS:
+            if errors == _ERRORS:
+                return self._remembered(who) or seen
+            if seen.sight is not Sight.UNCLEAR:
                 return seen
             quiet = self._settled(seen, who)
             if quiet is not None:
@@ -98,6 +100,15 @@ class Looking:
         if quiet is not None and quiet.attempt == purchase.attempt:
             record = self.means.table.change(who.identity, lambda r: r.released(who.label, quiet.attempt))
         return Sighting(Sight.UNCLEAR, record=record, words=self._open(who, purchase))
+
+    def _remembered(self, who: PlanIdentity) -> Sighting | None:
+        """Return what the record alone proves while AWS shows nothing: that a plan was bought, never that none was."""
+        try:
+            record = self.means.table.read(who.identity)
+        except (BotoCoreError, ClientError):
+            return None
+        purchase = record.purchases.get(who.label)
+        return Sighting(Sight.OURS, record=record) if purchase is not None and purchase.bought else None
 
     def _open(self, who: PlanIdentity, purchase: Purchase) -> str:
         """Say what is known of a claim whose outcome is open."""

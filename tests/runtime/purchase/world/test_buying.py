@@ -251,6 +251,30 @@ def test_a_plan_without_tags_is_only_taken_when_told(keyed, adopt, status):
     assert len(keyed.bought) == 1
 
 
+def test_an_adopted_plan_that_is_not_what_is_asked_for_is_said_to_be_so(keyed):
+    keyed.deploy()
+    answer = keyed.deploy("second", InstanceCount="8", EndTimeBefore="2026-12-11T00:00:00Z")
+    assert (answer["Status"], answer["Data"]["InstanceCount"]) == ("SUCCESS", "4")
+    assert "it is not what is asked for: InstanceCount 8 is asked for, 4 was bought" in answer["Data"]["Quote"]
+    assert "another window is asked for" in answer["Data"]["Quote"]
+    assert "is asked for, 4" not in keyed.deploy("second", Tags=TAG)["Data"]["Quote"]
+
+
+def test_an_outage_does_not_blank_what_is_on_record(keyed, refused):
+    keyed.deploy()
+    keyed.refuse["DescribeTrainingPlan"] = refused("ServiceUnavailable", "down", 503)
+    data = keyed.deploy(Tags=TAG)["Data"]
+    assert (data["UpfrontFee"], data["EndTime"]) == ("28800.00", "2026-12-11T11:30:00Z")
+    assert "as the record says" in data["Quote"]
+
+
+def test_an_unclear_extension_does_not_blank_the_plan(keyed, purchase_key):
+    keyed.planned["sagemaker.extend_training_plan"] = "lost-before"
+    data = extending(keyed, purchase_key("nightly#1+2026-12-14"))["Data"]
+    assert (data["Status"], data["UpfrontFee"]) == ("Unconfirmed", "28800.00")
+    assert "open whether it was extended" in data["Quote"]
+
+
 def test_an_old_service_model_buys_nothing(keyed):
     def too_old(client):
         raise ServiceModelError("botocore 1.30.0 lacks CreateTrainingPlan; 1.44.8 is needed")
