@@ -12,7 +12,7 @@ import pytest
 
 from constructs_lib.model import InvalidInputError
 from constructs_lib.runtime import composition
-from constructs_lib.runtime.handlers import drain, launcher
+from constructs_lib.runtime.handlers import drain, launcher, plan_watcher, training_plan
 
 EVENT = {
     "StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/lab/1",
@@ -115,6 +115,21 @@ def test_an_answer_that_does_not_arrive_is_sent_again_and_at_last_raises(cloudfo
     cloudformation.failures = [503] * 4
     with pytest.raises(ConnectionError, match="did not take the answer"):
         drain.respond(event, None)
+
+
+def test_deleting_a_training_plan_is_answered_with_its_id_and_calls_nothing(cloudformation):
+    arn = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/nightly"
+    event = EVENT | {"ResponseURL": cloudformation.url, "RequestType": "Delete", "PhysicalResourceId": arn}
+    training_plan.handler(event, SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000))
+    ((_, answer),) = cloudformation.answers
+    assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", arn)
+    assert "cannot be cancelled" in answer["Reason"]
+
+
+def test_the_watcher_says_how_many_purchases_it_looked_at(monkeypatch):
+    watching = SimpleNamespace(watch=lambda: 3)
+    monkeypatch.setattr(plan_watcher, "services", lambda: SimpleNamespace(watching=lambda: watching))
+    assert plan_watcher.handler({}, None) == {"purchases": 3}
 
 
 def services(done):
