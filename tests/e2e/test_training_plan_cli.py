@@ -56,7 +56,7 @@ import os
 import aws_cdk as cdk
 from constructs import Construct
 
-from constructs_lib import CapacityBuyer, CapacityWindow, PriceCeiling, TrainingPlan, TrainingPlanTarget
+from constructs_lib import Approval, CapacityBuyer, CapacityWindow, PriceCeiling, TrainingPlan, TrainingPlanTarget
 
 app = cdk.App()
 env = cdk.Environment(account="123456789012", region="us-east-1")
@@ -96,6 +96,16 @@ for name, kind, count, days in (("later", "ml.p5e.48xlarge", 2, 9), ("slow", "ml
         duration=cdk.Duration.days(days),
         max_upfront_fee=PriceCeiling("10000", "USD"),
     ).on_status_change("Changed")
+plan(
+    cdk.Stack(app, "Asked", env=env),
+    "Weekly",
+    training_plan_name="weekly",
+    instance_type="ml.p5.48xlarge",
+    instance_count=4,
+    duration=cdk.Duration.days(3),
+    max_upfront_fee=PriceCeiling("30000", "USD"),
+    approval=Approval.required(topic="arn:aws:sns:us-east-1:123456789012:people"),
+)
 app.synth()
 """
 
@@ -131,7 +141,7 @@ class Project:
     def key(self, *names: str) -> str:
         return ",".join(f"{name}@{self.last_day}@{HERE}" for name in names)
 
-    def run(self, *arguments: str, stack: str = "Nightly", key: str = "", **said: Any) -> Step:
+    def run(self, *arguments: str, stack: str = "Nightly", key: str = "", again: str = "", **said: Any) -> Step:
         """Run the CLI for one stack; no variable of ours may begin with CDK, those it takes for options."""
         environment = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -142,7 +152,8 @@ class Project:
             "SAID": json.dumps(self.times | said),
             **self.sandbox.environment(),
         }
-        context = ["-c", f"@gpu-capacity/purchase={key}"] if key else []
+        given = {"purchase": key, "ask-again": again}
+        context = [word for name, text in given.items() if text for word in ("-c", f"@gpu-capacity/{name}={text}")]
         command = ["node", str(CLI), arguments[0], stack, *arguments[1:], *context]
         command += ["--no-notices", "--no-version-reporting", "--no-color", "--ci"]
         before = len(self.sandbox.sagemaker.requests)
@@ -328,6 +339,28 @@ def test_a_quote_on_the_command_line_shows_offerings_and_buys_nothing(
     assert (best["upfront_fee"], best["price_per_instance_hour"], best["hours"]) == ("11520.00", "40.0000", 72.0)
     assert best["segments"][0]["availability_zone"] == "us-east-1a"
     assert len(sandbox.sagemaker.purchases()) == before
+
+
+@pytest.mark.usefixtures("shell")
+def test_a_plan_that_needs_approval_is_bought_by_the_deploy_after_it_and_by_nothing_else(
+    project: Project, sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = project.key("weekly#1")
+    asked = project.deploy(stack="Asked", key=key)
+    assert (asked.code, asked.spent) == (0, []), asked.said
+    assert "training plan weekly: AwaitingApproval." in asked.outputs
+    (notice,) = [row for row in sandbox.notices if "Approval needed" in row.subject]
+    command = next(line.strip() for line in notice.message.splitlines() if "gpucap approve" in line)
+    assert command == "gpucap approve weekly --max-fee 11520.00"
+    before = len(sandbox.sagemaker.purchases())
+    code, text = commands(capsys, *command.split()[1:], "--format", "json")
+    assert (code, json.loads(text)["max_fee"]) == (0, "11520.00")
+    assert len(sandbox.sagemaker.purchases()) == before
+    bought = project.deploy(stack="Asked", key=key, again="monday")
+    assert (bought.code, bought.spent) == (0, ["CreateTrainingPlan"]), bought.said
+    assert "bought for 11520.00 USD" in bought.outputs
+    code, text = commands(capsys, *command.split()[1:])
+    assert (code, "weekly#1 is bought already" in text) == (2, True)
 
 
 @pytest.mark.usefixtures("shell")

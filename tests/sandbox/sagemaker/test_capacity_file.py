@@ -2,7 +2,7 @@ import pytest
 
 from constructs_lib.sandbox.errors import SandboxError
 from constructs_lib.sandbox.sagemaker import Capacity
-from constructs_lib.sandbox.sagemaker.seeds import UNLIMITED, JobTimes, Moment
+from constructs_lib.sandbox.sagemaker.seeds import UNLIMITED, ExtensionSeed, JobTimes, Moment, Payment
 
 FILE = """\
 types:
@@ -24,6 +24,17 @@ plans:
     tags: {team: vision}
   - {name: split, instance_type: ml.p4d.24xlarge, count: 8, target: endpoint, status: Failed,
      segments: [{start: 1h, end: 2h}, {start: 1d, end: 2d, count: 6, zone: us-east-1b}]}
+offerings:
+  - {instance_type: ml.p5.48xlarge, count: [4, 8], days: [1, 3], price: "40.00", zone: us-east-1c}
+  - instance_type: ml.p5e.48xlarge
+    count: 2
+    fee: [{at: 0m, amount: "9000.00"}, {at: 2h, amount: "9900.00"}]
+    segments: [{start: 3d, end: 5d}, {start: 7d, end: 8d, zone: us-east-1b}]
+    late: 20m
+    target: [endpoint, training-job]
+    on_sale: {from: 1h, until: 2d}
+    payment: {takes: 30m, fail: Your card was declined.}
+    extension: {days: 7, price: "41.00", payment: {takes: 1h}}
 job:
   runtime: 2h
   overrides:
@@ -57,6 +68,24 @@ def test_a_file_tells_quotas_and_plans(capacity):
     assert (split.target, split.status) == ("endpoint", "Failed")
 
 
+def test_a_file_tells_what_is_on_sale(capacity):
+    rule, fixed = capacity.offerings
+    assert (rule.counts, rule.days, rule.segments, rule.zone) == ((4, 8), (1, 3), (), "us-east-1c")
+    assert [(price.amount, price.per_hour) for price in rule.prices] == [("40.00", True)]
+    assert [(price.at.seconds, price.amount, price.per_hour) for price in fixed.prices] == [
+        (0, "9000.00", False),
+        (7200, "9900.00", False),
+    ]
+    assert [(part.count, part.zone, part.late) for part in fixed.segments] == [(2, None, 1200), (2, "us-east-1b", 1200)]
+    assert (fixed.targets, fixed.sold_from, fixed.sold_until) == (
+        ("endpoint", "training-job"),
+        Moment(3600),
+        Moment(172800),
+    )
+    assert fixed.payment == Payment(1800, "Your card was declined.")
+    assert fixed.extension == ExtensionSeed((7,), "41.00", Payment(3600))
+
+
 def test_the_first_pattern_that_matches_a_jobs_name_overrides_what_it_names(capacity):
     assert capacity.job_times("good") == JobTimes(runtime=7200)
     broken = capacity.job_times("broken-1")
@@ -74,6 +103,8 @@ def test_a_person_can_read_what_is_free_and_every_default_is_stated(capacity):
         "other quotas: unlimited",
         "plan nightly: 4 x ml.p5.48xlarge for training-job",
         "plan split: 8+6 x ml.p4d.24xlarge for endpoint",
+        "offering: 4 or 8 x ml.p5.48xlarge, 1 or 3 days, 40.00 USD an instance-hour",
+        "offering: 2 x ml.p5e.48xlarge, 2 segments, 9000.00 USD, 9900.00 after 120m",
     ]
     assert list(Capacity().lines()) == ["other types: unlimited", "quotas: unlimited"]
 
@@ -136,6 +167,27 @@ def test_an_empty_file_leaves_everything_unlimited():
         ("plans:\n- {target: training}", 2, "give one of training-job, hyperpod-cluster, endpoint, studio-apps"),
         ("plans:\n- {name: n}\n- {name: n}", 2, "plans: the plan 'n' appears twice; names are unique"),
         ("plans:\n- {upfront_fee: free}", 2, "'free' is not allowed; give an amount such as 60000.00"),
+        ("offerings:\n- {count: 1}", 2, "offerings[0]: the key instance_type is missing"),
+        ("offerings:\n- {count: 1}", 2, "give start and end, or segments: [{start:, end:}], or days: 3"),
+        ("offerings:\n- {count: 1}", 2, "give either fee (in all) or price (per instance-hour)"),
+        ("offerings:\n- {days: 1, start: 1h}", 2, "give either days, or start and end, or segments"),
+        ("offerings:\n- {days: 1, fee: '1', price: '2'}", 2, "give either fee (in all) or price"),
+        ("offerings:\n- {count: [1, 2], days: 1, fee: '1'}", 2, "a fee is for one count and one duration"),
+        ("offerings:\n- {count: few}", 2, "offerings[0].count: 'few' is not allowed; give a whole number of 1 or more"),
+        ("offerings:\n- {price: cheap}", 2, "'cheap' is not allowed; give an amount such as 60000.00"),
+        ("offerings:\n- {price: [{at: 1h}]}", 2, "offerings[0].price[0]: the key amount is missing"),
+        ("offerings:\n- {extension: never}", 2, "offerings[0].extension: 'never' is not allowed"),
+        (
+            "offerings:\n- {target: [jobs]}",
+            2,
+            "offerings[0].target[0]: 'jobs' is not allowed; give one of",
+        ),
+        ("offerings: soon", 1, "offerings: 'soon' is not allowed; give a list of offerings"),
+        (
+            "quotas: {reserved-capacity-ml-p9-48xlarge: 1}",
+            1,
+            "or training-plan-total_count, or one such as",
+        ),
         ("job: {runtime: 30}", 1, "job.runtime: '30' is not allowed; give a number with its unit d, h, m or s"),
         ("job:\n  overrides:\n    a*: {runtim: 1m}", 3, "job.overrides.a*.runtim: unknown key; allowed are start"),
         ("job: {fail: ''}", 1, "job.fail: '' is not allowed; give a text"),
