@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
+
 from constructs_lib.model import InvalidInputError
 from constructs_lib.model.window import moment_text
 from constructs_lib.runtime.purchase_record import Approval
@@ -73,8 +75,13 @@ class Resolving:
                 raise InvalidInputError(f"{identity}#{label} is bought already: nothing is left to approve")
             return replace(record, approvals={**record.approvals, label: approval})
 
-        self.table.ensure()
-        self.table.change(identity, approved)
+        try:
+            self.table.change(identity, approved)
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ResourceNotFoundException":
+                raise
+            self.table.ensure()  # nothing was ever bought here
+            self.table.change(identity, approved)
         return approval
 
     def nothing_was_bought(self, identity: str, label: str) -> None:

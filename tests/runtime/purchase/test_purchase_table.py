@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ClientError
 
-from constructs_lib.model import Money, PriceCeiling
+from constructs_lib.model import InvalidInputError, Money, PriceCeiling
+from constructs_lib.runtime.buyer import resolving
 from constructs_lib.runtime.errors import RecordBusyError
 from constructs_lib.runtime.purchase_record import Approval, Purchase, Record, State
 from constructs_lib.runtime.purchase_table import PurchaseTable
@@ -147,6 +148,47 @@ def test_a_record_that_others_write_all_the_time_is_unclear(table):
 def test_a_change_that_changes_nothing_writes_nothing(table):
     table.change("nightly", lambda record: record.claimed("1", purchase()))
     assert table.change("nightly", lambda record: record.released("1", "another")).version == 1
+
+
+# --- what people write
+
+
+class Counting:
+    """A client whose calls are counted."""
+
+    def __init__(self, client):
+        self._client, self.calls = client, []
+
+    def __getattr__(self, name):
+        self.calls.append(name)
+        return getattr(self._client, name)
+
+
+def test_an_approval_makes_the_table_only_when_there_is_none_and_needs_no_more_than_reading_and_writing(dynamodb):
+    client, name = Counting(dynamodb), next(NAMES)
+    approve = resolving(client, name, Waiting()).approve
+    approve("nightly", "1", PriceCeiling("30000", "USD"), seconds=600, by="ana")
+    assert "create_table" in client.calls
+    client.calls.clear()
+    approve("nightly", "2", PriceCeiling("40000", "USD"), seconds=600, by="ana")
+    assert client.calls == ["get_item", "update_item"]
+    record = PurchaseTable(dynamodb, name, Waiting()).read("nightly")
+    assert record.approvals["1"] == Approval("30000", "USD", 1600, 1000, "ana")
+    assert sorted(record.approvals) == ["1", "2"]
+
+
+def test_what_is_bought_is_not_approved_and_what_is_not_open_is_not_resolved(client):
+    name = next(NAMES)
+    table = PurchaseTable(client, name, Waiting())
+    table.ensure()
+    table.change("nightly", lambda r: r.claimed("1", purchase()).with_bought("1", "arn", {}, 1.0))
+    people = resolving(client, name, Waiting())
+    with pytest.raises(InvalidInputError, match="bought already"):
+        people.approve("nightly", "1", PriceCeiling("1", "USD"), seconds=1)
+    with pytest.raises(InvalidInputError, match=r"nightly#1 is bought.*open are: none"):
+        people.nothing_was_bought("nightly", "1")
+    with pytest.raises(InvalidInputError, match="was never begun"):
+        people.nothing_was_bought("nightly", "2")
 
 
 # --- the record's own rules
