@@ -231,8 +231,8 @@ def keys(purchase_key):
 
 
 def test_some_random_worlds_hold(make_world, keys):
-    bought = sum(len(play(make_world, keys, seed).bought) for seed in range(100))
-    assert bought > 30
+    bought = sum(len(play(make_world, keys, seed).bought) for seed in range(50))
+    assert bought > 15
 
 
 @pytest.mark.slow
