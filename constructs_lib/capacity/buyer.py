@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from aws_cdk import Acknowledgment, Validations, aws_lambda, aws_logs, aws_scheduler
+from aws_cdk import Acknowledgment, Token, Validations, aws_lambda, aws_logs, aws_scheduler
 from constructs import Construct
 
 from constructs_lib.capacity.approval import topic_arn
@@ -16,7 +17,7 @@ from constructs_lib.model.purchase_timing import BUYER_TIMEOUT, MAXIMUM_EVENT_AG
 from constructs_lib.shared.cdk_values import role_arn
 from constructs_lib.shared.functions import TESTED_RUNTIME, RuntimeCode
 from constructs_lib.shared.policies import allow, assumed_by
-from constructs_lib.shared.role_maker import RoleMaker
+from constructs_lib.shared.role_maker import RoleMaker, late
 from constructs_lib.shared.scopes import stack_of
 
 if TYPE_CHECKING:
@@ -167,7 +168,9 @@ class CapacityBuyer(Construct):
             self,
             "WatcherRole",
             trust=assumed_by("lambda.amazonaws.com"),
-            statements=lambda: watcher_statements(self._place, notice_topic=self.notice_topic, log_group=logs),
+            statements=lambda: watcher_statements(
+                self._place, self._served, notice_topic=self.notice_topic, log_group=logs
+            ),
             too_large="pass watcher_role to the CapacityBuyer",
         )
 
@@ -181,12 +184,17 @@ class CapacityBuyer(Construct):
             too_large="pass schedule_role to the CapacityBuyer",
         )
 
+    def _watched(self) -> str:
+        return json.dumps({"identities": list(self._served.identities)})
+
     def _watch(self, role: str) -> aws_scheduler.CfnSchedule:
         return aws_scheduler.CfnSchedule(
             self,
             "Watch",
-            description="gpu capacity: looks at every plan that was bought",
+            description="gpu capacity: looks at the plans that this stack declares",
             schedule_expression=_WATCH,
             flexible_time_window=aws_scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
-            target=aws_scheduler.CfnSchedule.TargetProperty(arn=self.watcher.attr_arn, role_arn=role),
+            target=aws_scheduler.CfnSchedule.TargetProperty(
+                arn=self.watcher.attr_arn, role_arn=role, input=Token.as_string(late(self._watched))
+            ),
         )

@@ -19,7 +19,6 @@ WHY_WIDE = {
     "sagemaker": "plans by their declared names and generations; reserved capacity, whose ids nobody knows before the"
     " purchase; searching and extending have no resource types",
     "logs": "the streams of the functions' own log group",
-    "dynamodb": "the purchase table's own indexes",
     "events": "the default bus; the events' source is bounded",
 }
 """Why a statement of ours names more than one resource, by the service of its actions."""
@@ -78,14 +77,14 @@ def buyer_statements(place: Place, served: Served, *, stack_id: str, log_group: 
 _RECORD = ("GetItem", "UpdateItem", "CreateTable", "UpdateContinuousBackups")
 
 
-def watcher_statements(place: Place, *, notice_topic: str | None, log_group: str) -> list[Statement]:
-    """Return what following every recorded plan takes; nothing here can spend."""
+def watcher_statements(place: Place, served: Served, *, notice_topic: str | None, log_group: str) -> list[Statement]:
+    """Return what following the plans of a stack takes; nothing here can spend."""
     table = place.arn("dynamodb", f"table/{PURCHASE_TABLE}")
     ours = {"StringEquals": {"events:source": "gpu-capacity"}}
     look = ["DescribeTrainingPlan", "DescribeTrainingPlanExtensionHistory", "ListTags"]
     return [
-        allow([f"sagemaker:{action}" for action in look], [place.arn("sagemaker", "training-plan/*")]),
-        allow(["dynamodb:Scan", "dynamodb:GetItem", "dynamodb:UpdateItem"], [table]),
+        allow([f"sagemaker:{action}" for action in look], _plans(place, served.identities)),
+        allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [table]),
         allow(["events:PutEvents"], [place.arn("events", "event-bus/default")], ours),
         _logs(log_group),
         *([allow(["sns:Publish"], [notice_topic])] if notice_topic else []),

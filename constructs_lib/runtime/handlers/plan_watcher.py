@@ -13,5 +13,5 @@ __all__ = ["handler"]
 
 
 def handler(event: Mapping[str, Any], context: object) -> dict[str, int]:  # noqa: ARG001  Lambda's signature
-    """Look at every purchase on record."""
-    return {"purchases": services().watching().watch()}
+    """Look at the purchases of the ``identities`` in the event; without any, at every purchase on record."""
+    return {"purchases": services().watching().watch(event.get("identities", ()))}

@@ -18,7 +18,7 @@ from constructs_lib.runtime.services.resolving import resolve_command
 from constructs_lib.runtime.telemetry import plan_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from constructs_lib.runtime.adapters.training_plans import Plan
     from constructs_lib.runtime.purchase_record import Purchase, Record
@@ -31,13 +31,22 @@ __all__ = ["Watching"]
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Looks at every purchase on record."""
+    """Looks at purchases.
+
+    Each stack's watcher follows the identities that the stack declares: a second watcher would tell its own topic, or
+    none, in the first one's place.
+    """
 
     means: BuyerMeans
     looking: Looking
 
-    def watch(self) -> int:
+    def watch(self, identities: Collection[str] = ()) -> int:
         """Look at every purchase; one that fails does not keep the others waiting.
+
+        Parameters
+        ----------
+        identities : collection of str
+            Whose purchases; of all on record without any.
 
         Returns
         -------
@@ -50,7 +59,8 @@ class Watching:
             After all were looked at, if some could not be.
         """
         looked, failures = 0, []
-        for record in self.means.table.all():
+        table = self.means.table
+        for record in map(table.read, identities) if identities else table.all():
             for label, purchase in sorted(record.purchases.items()):
                 try:
                     looked += self._look_at(record, label, purchase)

@@ -101,7 +101,20 @@ def test_the_watcher_can_not_spend(app, make_plan, synth, statements):
     make_plan(extend_until="2027-02-12T11:30Z", max_extension_fee=PriceCeiling("1", "USD"))
     everything = {action for s in statements(synth(app), "WatcherRole") for action in s["Action"]}
     assert not everything & {*SPENDING, "sagemaker:ExtendTrainingPlan", "dynamodb:CreateTable", "dynamodb:DeleteItem"}
-    assert "dynamodb:Scan" in everything
+    assert not {action for action in everything if action.startswith("dynamodb:")} - {
+        "dynamodb:GetItem",
+        "dynamodb:UpdateItem",
+    }
+
+
+def test_the_watcher_of_a_stack_follows_the_plans_that_the_stack_declares(app, make_plan, synth, of_type, statements):
+    make_plan()
+    make_plan("Weekly", training_plan_name="weekly", generation=2)
+    template = synth(app)
+    (schedule,) = of_type(template, "AWS::Scheduler::Schedule").values()
+    assert json.loads(schedule["Target"]["Input"]) == {"identities": ["nightly", "weekly"]}
+    seen = [resource for resource, _ in allowed(statements(template, "WatcherRole"), "sagemaker:DescribeTrainingPlan")]
+    assert seen == sorted([*PLANS, *(plan.replace("nightly", "weekly") for plan in PLANS)])
 
 
 def test_every_action_exists_and_stands_on_a_resource_that_it_takes(app, make_plan, synth, statements):

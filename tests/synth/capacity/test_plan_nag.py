@@ -36,7 +36,7 @@ def test_every_acknowledged_id_is_known_and_has_a_reason(app, stack, make_plan, 
     expected = {
         buyer: {"AwsSolutions-L1"},
         buyer.buyer_role: {ANY, SAGEMAKER.format("training-plan/nightly-*"), SAGEMAKER.format("reserved-capacity/*")},
-        buyer.watcher_role: {SAGEMAKER.format("training-plan/*")},
+        buyer.watcher_role: {SAGEMAKER.format("training-plan/nightly-*")},
         buyer.schedule_role: set(),
     }
     found = {construct: acknowledged(construct) for construct in expected}

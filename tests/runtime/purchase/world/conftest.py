@@ -171,8 +171,8 @@ class World:
             self.ended(run)
         return run
 
-    def watch(self):
-        self.runs.append(self.fakes.Run(self, lambda run: self.services(run).watching().watch()))
+    def watch(self, identities=()):
+        self.runs.append(self.fakes.Run(self, lambda run: self.services(run).watching().watch(identities)))
         return self.runs[-1]
 
     def ended(self, run):

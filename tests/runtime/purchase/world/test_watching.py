@@ -149,3 +149,11 @@ def test_one_plan_that_cannot_be_looked_at_does_not_keep_the_others_waiting(make
     assert isinstance(run.error, WatchError)
     assert "nightly#1" in str(run.error)
     assert [detail["Generation"] for detail in details(world, "Training Plan Status Change")] == [2]
+
+
+def test_a_watcher_follows_only_the_identities_it_is_given(watched):
+    world = watched(payment={"takes": "0s"})
+    assert world.watch(("weekly",)).finish().result == 0
+    assert (notices(world), statuses(world)) == ([], [])
+    assert world.watch(("weekly", "nightly")).finish().result == 1
+    assert statuses(world) == [("", "Scheduled")]
