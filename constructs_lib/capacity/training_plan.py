@@ -20,6 +20,7 @@ from constructs_lib.model.choice import Choice
 from constructs_lib.model.plan_names import plan_name
 from constructs_lib.model.price import PriceCeiling
 from constructs_lib.model.purchase_keys import PURCHASE_CONTEXT
+from constructs_lib.model.purchase_names import ASK_AGAIN_CONTEXT
 from constructs_lib.model.purchase_timing import SERVICE_TIMEOUT
 from constructs_lib.model.window import CapacityWindow, moment_text, zoned
 from constructs_lib.rules import check_request, raise_for_errors
@@ -35,10 +36,8 @@ if TYPE_CHECKING:
 
     from constructs_lib.shared.cdk_values import Time
 
-__all__ = ["ASK_AGAIN_CONTEXT", "ImportedTrainingPlan", "TrainingPlan"]
+__all__ = ["ImportedTrainingPlan", "TrainingPlan"]
 
-ASK_AGAIN_CONTEXT = "@gpu-capacity/ask-again"
-"""Any new text under this context key makes a deploy ask again: for a fresh quote, or with an approval given since."""
 _ARN = re.compile(
     r"arn:aws[a-z-]*:sagemaker:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):training-plan/(?P<name>[A-Za-z0-9-]+)"
 )

@@ -11,17 +11,18 @@ from constructs_lib.cli import aws
 from constructs_lib.cli.errors import UsageError
 from constructs_lib.cli.purchases import add_purchase, label_of, records
 from constructs_lib.model.price import PriceCeiling
+from constructs_lib.model.purchase_names import ASK_AGAIN_CONTEXT
 from constructs_lib.model.window import moment_text
 
 __all__ = ["add_parser", "run"]
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Writes a consent into the purchase table: this plan, this generation, at most this fee, until it expires. Whether you
 may is IAM's decision: the call is signed with your credentials and needs dynamodb:GetItem and UpdateItem on the table
 (and CreateTable, if nothing was ever bought here). There is no other way in.
 
 Nothing is bought by it. The next deploy that holds the purchase key buys within it. A deploy that changes nothing
-sends no request: if the key was there already, deploy with a new word for -c @gpu-capacity/ask-again=WORD.
+sends no request: if the key was there already, deploy with a new word for -c {ASK_AGAIN_CONTEXT}=WORD.
 """
 _MOST_DAYS = 90
 
@@ -56,5 +57,5 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"approved: {args.name}#{label} for at most {ceiling}, until {expires}, by {by}")
         print("nothing is bought by this; the next deploy with the purchase key buys within it")
-        print("(if the key was there already, deploy with a new word for -c @gpu-capacity/ask-again=WORD)")
+        print(f"(if the key was there already, deploy with a new word for -c {ASK_AGAIN_CONTEXT}=WORD)")
     return 0

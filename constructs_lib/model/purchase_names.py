@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "ASK_AGAIN_CONTEXT",
     "EVENT_SOURCE",
     "METRIC_DIMENSION",
     "METRIC_NAMESPACE",
@@ -18,6 +19,12 @@ PURCHASE_TABLE = "gpu-capacity-purchases"
 """The DynamoDB table with a record for each identity, made by the buyer and owned by no stack."""
 PURCHASE_TABLE_VARIABLE = "GPUCAP_PURCHASE_TABLE"
 NOTICE_TOPIC_VARIABLE = "GPUCAP_NOTICE_TOPIC"
+
+ASK_AGAIN_CONTEXT = "@gpu-capacity/ask-again"
+"""Any new text under this context key makes a deploy ask again: for a fresh quote, or with an approval given since.
+
+CloudFormation sends no event for a resource whose properties stay as they are.
+"""
 
 EVENT_SOURCE = "gpu-capacity"
 STATUS_CHANGE = "Training Plan Status Change"

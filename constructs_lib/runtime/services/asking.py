@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constructs_lib.model.purchase_names import ASK_AGAIN_CONTEXT
 from constructs_lib.runtime.services.resolving import purchase_options
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def ask_for_approval(notices: Notices, ask: PlanRequest, label: str, offered: st
     command = f"gpucap approve {ask.plan.identity}{purchase_options(label)} --max-fee {fee.amount:f}{currency}"
     words = (
         f"{ask.arn} waits for an approval.\nOffered: {offered}\nTo approve a purchase of at most {fee}, run\n"
-        f"  {command}\nand deploy again. Without it nothing is ever bought."
+        f"  {command}\nand deploy again, if nothing else changes with a new word for -c {ASK_AGAIN_CONTEXT}=WORD. "
+        "Without the approval nothing is ever bought."
     )
     if not ask.topic:
         return "nobody can be asked: Approval.TopicArn is missing"
