@@ -48,14 +48,15 @@ def run(args: argparse.Namespace) -> int:
     if not 1 <= args.days <= _MOST_DAYS:
         raise UsageError(f"--days {args.days}: 1 to {_MOST_DAYS} is allowed")
     with aws.in_words():
-        by = str(aws.client(args, "sts").get_caller_identity()["Arn"])
+        sts = aws.client(args, "sts")
+        by, region = str(sts.get_caller_identity()["Arn"]), sts.meta.region_name
         approval = records(args).approve(args.name, label, ceiling, seconds=args.days * 86400, by=by)
     expires = moment_text(datetime.fromtimestamp(approval.expires, UTC))
     if args.format == "json":
         row = {"name": args.name, "purchase": label, "max_fee": approval.max_fee, "currency": approval.currency}
-        print(json.dumps(row | {"expires": expires, "by": by}, indent=2))
+        print(json.dumps(row | {"expires": expires, "region": region, "by": by}, indent=2))
     else:
-        print(f"approved: {args.name}#{label} for at most {ceiling}, until {expires}, by {by}")
+        print(f"approved in {region}: {args.name}#{label} for at most {ceiling}, until {expires}, by {by}")
         print("nothing is bought by this; the next deploy with the purchase key buys within it")
         print(f"(if the key was there already, deploy with a new word for -c {ASK_AGAIN_CONTEXT}=WORD)")
     return 0
