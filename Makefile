@@ -8,8 +8,9 @@ BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 PYTHON_READY := $(VENV)/.ready
 NODE_READY := node_modules/.ready
+SANDBOXED := tests/sandbox tests/workflow tests/e2e
 
-.PHONY: help setup demo test test-fast lint types bench docs lock clean
+.PHONY: help setup demo test test-sandbox test-rest test-fast lint types bench docs lock clean
 
 help:  ## Say what each target does.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -31,11 +32,17 @@ $(NODE_READY): package-lock.json package.json $(PYTHON_READY)
 demo: setup  ## Deploy the reference app to the sandbox with the CDK CLI and run a job through scarce capacity.
 	@gpucap demo
 
-test: setup lint types  ## Lint, type-check and run every test.
-	@pytest tests
+test: setup lint types  ## Lint, type-check and run every test: those that run a sandbox beside those that do not.
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-sandbox test-rest
 
-test-fast: setup  ## The tests that need neither the CDK CLI nor a running sandbox (under a minute).
-	@pytest tests -m "not slow"
+test-sandbox: setup
+	@pytest $(SANDBOXED)
+
+test-rest: setup
+	@pytest tests $(SANDBOXED:%=--ignore=%)
+
+test-fast: setup  ## The tests that need neither a sandbox, nor the CDK CLI, nor much time (under a minute).
+	@pytest tests -m "not slow" $(SANDBOXED:%=--ignore=%)
 
 lint: setup  ## Ruff (rules and format) and the import contracts.
 	@ruff check .

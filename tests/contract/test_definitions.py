@@ -11,6 +11,8 @@ from cfnlint.config import ManualArgs
 
 from constructs_lib import InstancePreference, PreferenceTrainingJob
 
+pytestmark = pytest.mark.slow
+
 PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "us-east-1", "AWS::AccountId": "111122223333"}
 MACHINE = "AWS::StepFunctions::StateMachine"
 

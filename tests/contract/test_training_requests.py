@@ -129,6 +129,7 @@ def test_every_keyword_has_its_place_in_the_request():
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.fixed_dictionaries({}, optional=ANY))
+@pytest.mark.slow
 def test_every_field_that_is_set_is_in_the_request_and_the_model_accepts_it(props):
     given_props = NEEDED | props
     request = rendered(given_props)

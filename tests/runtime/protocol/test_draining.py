@@ -6,6 +6,8 @@ import pytest
 
 from constructs_lib.runtime.run_table import RunTable
 
+pytestmark = pytest.mark.slow
+
 CREATE = "sagemaker.create_training_job"
 MARK = "dynamodb.get_item"
 SCAN = "dynamodb.scan"

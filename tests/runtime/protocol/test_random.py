@@ -150,6 +150,7 @@ def table_of(windows):
 
 
 @pytest.mark.parametrize("window", [("sagemaker.create_training_job", fault) for fault in [*FAULTS, "late"]])
+@pytest.mark.slow
 def test_a_launch_survives_every_window_of_the_create(make_world, window):
     assert play(make_world(), 1, window)[window[0], "after" if window[1].endswith("after") else "before"]
 

@@ -49,7 +49,8 @@ class TestExecutions:
         assert sfn.describe_execution(executionArn=arn)["output"] == '"text"'
 
     def test_they_are_listed_by_status(self, sfn: Any, machine: Any, start: Any, end: Any) -> None:
-        arn = machine(WAIT, TimeoutSeconds=60)
+        # Long enough, at this speed, to look at the second execution before its time is up too.
+        arn = machine(WAIT, TimeoutSeconds=3600)
         late = end(start(arn))["executionArn"]
         running = start(arn)
         (found,) = sfn.list_executions(stateMachineArn=arn, statusFilter="TIMED_OUT")["executions"]
