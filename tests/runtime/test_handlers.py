@@ -127,7 +127,7 @@ def test_deleting_a_training_plan_is_answered_with_its_id_and_calls_nothing(clou
 
 
 def test_the_watcher_says_how_many_purchases_it_looked_at(monkeypatch):
-    watching = SimpleNamespace(watch=lambda identities: len(identities))
+    watching = SimpleNamespace(watch=len)
     monkeypatch.setattr(plan_watcher, "services", lambda: SimpleNamespace(watching=lambda: watching))
     assert plan_watcher.handler({"identities": ["nightly", "serving"]}, None) == {"purchases": 2}
 

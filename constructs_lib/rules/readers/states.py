@@ -134,7 +134,7 @@ def _task(machine: _Machine, state: Mapping[str, Any], where: tuple[str | int, .
 
 def _launch(machine: _Machine, invoke: Any, where: tuple[str | int, ...]) -> None:
     """Read the request that our launcher is given."""
-    payload = invoke.get("Payload") if isinstance(invoke, dict) else {}
+    payload: Any = invoke.get("Payload") if isinstance(invoke, dict) else None
     if kind := _LAUNCHED.get(launched_kind(payload) or ""):
         machine.add(kind, payload["request"], (*where, "Payload", "request"))
 
