@@ -8,7 +8,8 @@ from pathlib import Path
 from bench.runner import Variant, measure, python
 
 TITLE = "Lambda init: processor time of a fresh process that imports and makes its clients"
-BUDGETS = [("launcher", 'boto3.client("sagemaker")', 0.65)]
+BOTO3 = 'boto3.client("sagemaker")'
+BUDGETS = [("launcher and its SageMaker client", BOTO3, 0.65), ("launcher and its four clients", BOTO3, 0.65)]
 
 
 def run() -> dict[str, list[float]]:
@@ -19,7 +20,8 @@ def run() -> dict[str, list[float]]:
         asset = Path(folder)
         stage(asset)
         variants = [
-            Variant("launcher", python("launcher_init", str(asset)), {"PYTHONPATH": ""}),
-            Variant('boto3.client("sagemaker")', python("boto3_init"), {"PYTHONPATH": ""}),
+            Variant("launcher and its SageMaker client", python("launcher_init", str(asset)), {"PYTHONPATH": ""}),
+            Variant("launcher and its four clients", python("launcher_init", str(asset), "all"), {"PYTHONPATH": ""}),
+            Variant(BOTO3, python("boto3_init"), {"PYTHONPATH": ""}),
         ]
         return measure(variants, "cpu", rounds=7)

@@ -14,6 +14,8 @@ from constructs_lib.runtime.adapters.clients import CALL_LIFE, clients, require_
 from constructs_lib.runtime.adapters.training_jobs import TrainingJobs
 from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
 
+pytestmark = pytest.mark.slow
+
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-job/a-1"
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from constructs_lib.runtime.errors import ServiceModelError
 
+pytestmark = pytest.mark.slow
+
 CREATE = "sagemaker.create_training_job"
 ANSWER = "stepfunctions.send_task_success"
 CLOSE = "dynamodb.update_item"

@@ -18,6 +18,8 @@ from constructs_lib.runtime.services.patience import Patience
 from constructs_lib.runtime.services.quoting import Quoting
 from constructs_lib.runtime.services.till import Till
 
+pytestmark = pytest.mark.slow
+
 CALLS = [
     "cloudformation.describe_stacks",
     "dynamodb.get_item",
