@@ -29,7 +29,7 @@ def run() -> dict[str, list[float]]:
 
 
 def _write(folder: Path) -> None:
-    entries = [{"InstanceType": kind, "InstanceCount": 2} for kind in ("ml.p5.48xlarge", "ml.p4d.24xlarge")]
+    entries = [{"InstanceType": kind, "InstanceCount": 2} for kind in ("ml.g6.48xlarge", "ml.g5.48xlarge")]
     limits = {"MaxRuntimeInSeconds": 86400, "MaxPendingTimeInSeconds": 7200}
     request = {
         "TrainingJobName.$": "$.name",

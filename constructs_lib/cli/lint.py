@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import tomllib
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version
@@ -19,7 +21,7 @@ from constructs_lib.rules.readers.baseline import Baseline
 from constructs_lib.rules.readers.files import Input, Library, expand, read_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from constructs_lib.rules import Finding
 
@@ -87,8 +89,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "nothing to check: name files or folders, or set paths in [tool.gpucap.lint] of pyproject.toml"
         )
-    library = _read(settings["paths"])
-    findings = _findings(library, settings["ignore"], _now(args.now))
+    with _no_garbage():
+        library = _read(settings["paths"])
+        findings = _findings(library, settings["ignore"], _now(args.now))
     baseline_file = settings["baseline"]
     if args.update_baseline:
         return _update_baseline(baseline_file, findings, library)
@@ -105,6 +108,16 @@ def run(args: argparse.Namespace) -> int:
     if args.summary:
         _append_summary(report, args.summary)
     return report.exit_code(settings["fail_on"])
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Keep the collector out: what is read lives until the report is out, and looking through it takes a fifth more."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
