@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.rules.asl import arguments, launched_kind
+from constructs_lib.rules.asl import arguments, integration, launched_kind
 from constructs_lib.rules.readers.document import dotted
 from constructs_lib.rules.readers.reading import Unreadable
 from constructs_lib.rules.readers.roles import role_of, statements_of_role
@@ -38,9 +38,6 @@ _REQUEST_KINDS = {
     "createcluster": Kind.CLUSTER,
 }
 _LAUNCHED = {"training": Kind.TRAINING_JOB, "processing": Kind.PROCESSING_JOB, "tuning": Kind.TUNING_JOB}
-_RESOURCE = re.compile(
-    r"^arn:[^:]*:states:[^:]*:[^:]*:(?:aws-sdk:)?(?P<service>[A-Za-z0-9-]+):(?P<action>[A-Za-z0-9]+)"
-)
 _SUBSTITUTION = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 
 
@@ -115,12 +112,12 @@ def _walk(machine: _Machine, scope: Any, where: tuple[str | int, ...], language:
 
 
 def _task(machine: _Machine, state: Mapping[str, Any], where: tuple[str | int, ...]) -> None:
-    match = _RESOURCE.match(str(state.get("Resource", "")))
-    if not match:
+    called = integration(state.get("Resource"))
+    if called is None:
         return
     key = "Arguments" if "Arguments" in state else "Parameters"
     request, here = arguments(state.get(key)), (*where, key)
-    service, action = match["service"].lower(), match["action"]
+    service, action = called.service.lower(), called.action
     if service == "lambda":
         _launch(machine, request, here)
     elif service == "sagemaker" and (kind := _REQUEST_KINDS.get(action.lower())):

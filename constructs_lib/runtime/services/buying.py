@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Buying"]
 
-_OTHERS = "other deploys are at this plan; nothing was bought by this one"
 _OPEN = "it is open whether the plan was bought; the watcher goes on looking and nothing is bought meanwhile"
 
 
