@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from constructs_lib.model.ends import FailureClass, RunEnd, classify, end_of
     from constructs_lib.model.errors import CapacityError, InvalidInputError, UnresolvedListError
     from constructs_lib.model.jobs import InputChannel, TrainingJobSpec
+    from constructs_lib.model.limits import Limits
     from constructs_lib.model.naming import job_name, name_prefix
     from constructs_lib.model.offerings import ExtensionOffering, Offering, Requirement, Segment
     from constructs_lib.model.plan_names import plan_arn, plan_name
     from constructs_lib.model.preferences import HasTrainingPlanArn, InstancePreference
     from constructs_lib.model.price import Money, PriceCeiling
+    from constructs_lib.model.prices import PriceBook
     from constructs_lib.model.purchase_keys import PURCHASE_CONTEXT, PurchaseKey, purchase_label
     from constructs_lib.model.records import RunRecord
+    from constructs_lib.model.strategy import goes_on
     from constructs_lib.model.values import is_unresolved
     from constructs_lib.model.window import CapacityWindow, capacity_block_end
 
@@ -35,8 +38,10 @@ __all__ = [
     "InputChannel",
     "InstancePreference",
     "InvalidInputError",
+    "Limits",
     "Money",
     "Offering",
+    "PriceBook",
     "PriceCeiling",
     "PurchaseKey",
     "Requirement",
@@ -48,6 +53,7 @@ __all__ = [
     "capacity_block_end",
     "classify",
     "end_of",
+    "goes_on",
     "is_unresolved",
     "job_name",
     "name_prefix",
@@ -69,8 +75,10 @@ _HOME = {
     "InputChannel": "jobs",
     "InstancePreference": "preferences",
     "InvalidInputError": "errors",
+    "Limits": "limits",
     "Money": "price",
     "Offering": "offerings",
+    "PriceBook": "prices",
     "PriceCeiling": "price",
     "PurchaseKey": "purchase_keys",
     "Requirement": "offerings",
@@ -81,6 +89,7 @@ _HOME = {
     "UnresolvedListError": "errors",
     "classify": "ends",
     "end_of": "ends",
+    "goes_on": "strategy",
     "is_unresolved": "values",
     "job_name": "naming",
     "name_prefix": "naming",

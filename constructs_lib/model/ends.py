@@ -25,7 +25,7 @@ class FailureClass(StrEnum):
 
 
 class RunEnd(StrEnum):
-    """The named ends of a launch; the Error of the machine's one Fail state, or success."""
+    """The named ends of a launch: the error of the state that launches, or success."""
 
     COMPLETED = "Completed"
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"
@@ -40,6 +40,10 @@ class RunEnd(StrEnum):
     TIMED_OUT = "TimedOut"
     LAUNCHER_FAILED = "LauncherFailed"
     STACK_DELETED = "StackDeleted"
+    START_BY_PASSED = "StartByPassed"
+    FINISH_BY_PASSED = "FinishByPassed"
+    COST_LIMIT_REACHED = "CostLimitReached"
+    PLAN_NOT_USABLE = "PlanNotUsable"
     UNKNOWN = "Unknown"
 
 

@@ -12,15 +12,19 @@ from constructs_lib.model.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["JOB_NAME_MAX", "PREFIX_MAX", "job_name", "name_prefix", "stack_prefix"]
+__all__ = ["JOB_NAME_MAX", "PREFIX_MAX", "TUNING_NAME_MAX", "job_name", "name_prefix", "stack_prefix"]
 
 JOB_NAME_MAX = 63
+TUNING_NAME_MAX = 32
 _ENTRY_HASH = 16
 _PATH_HASH = 8
 _STACK_MAX = 20
 _STEP_DIGITS = 2
 # prefix - entry hash - step
 PREFIX_MAX = JOB_NAME_MAX - _ENTRY_HASH - _STEP_DIGITS - 2
+# stack prefix without its dash - entry hash - step
+_SHORT_HASH = TUNING_NAME_MAX - _STACK_MAX - _STEP_DIGITS - 2
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -59,7 +63,9 @@ def name_prefix(stack_name: str, construct_id: str, path: str) -> str:
     return f"{stack}{_words(construct_id, PREFIX_MAX - len(stack) - _PATH_HASH - 1)}-{digest}"
 
 
-def job_name(prefix: str, execution: str, state: str, entry: Mapping[str, Any], step: int = 1) -> str:
+def job_name(
+    prefix: str, execution: str, state: str, entry: Mapping[str, Any], step: int = 1, *, kind: str = "training"
+) -> str:
     """Return the name of the job that one entry of a state launches as its ``step``.
 
     The same for every retry of the entry, so that a launcher that runs again finds the job of the first; different
@@ -75,6 +81,8 @@ def job_name(prefix: str, execution: str, state: str, entry: Mapping[str, Any], 
         What tells entries of one state apart: redrive count, Map index, loop counter, entered time.
     step : int
         The step of the launch strategy, from 1 to 99.
+    kind : str
+        ``tuning`` jobs have names of at most 32 characters: what follows the stack's part is cut, and is in the hash.
 
     Raises
     ------
@@ -85,10 +93,28 @@ def job_name(prefix: str, execution: str, state: str, entry: Mapping[str, Any], 
     --------
     >>> job_name("Research-FineTune-0011aabb", "arn:aws:states:us-east-1:1:execution:m:e", "Launch", {"redrive": 0})
     'Research-FineTune-0011aabb-705eb0143a31891c-1'
+    >>> job_name("Research-FineTune-0011aabb", "arn:aws:states:us-east-1:1:execution:m:e", "Launch", {}, kind="tuning")
+    'Research-FineTune-00-zg4nob1d-1'
     """
     if not prefix or len(prefix) > PREFIX_MAX:
         raise InvalidInputError(f"job name prefix {prefix!r}: 1 to {PREFIX_MAX} characters are allowed")
     if not 1 <= step < 10**_STEP_DIGITS:
         raise InvalidInputError(f"step {step}: 1 to {10**_STEP_DIGITS - 1} is allowed")
-    identity = json.dumps([execution, state, dict(sorted(entry.items()))], separators=(",", ":"), sort_keys=True)
-    return f"{prefix}-{hashlib.sha256(identity.encode()).hexdigest()[:_ENTRY_HASH]}-{step}"
+    identity = [execution, state, dict(sorted(entry.items()))]
+    if kind == "tuning":
+        # The cut keeps the whole of the stack's part, by which events, IAM and grants filter.
+        return f"{prefix[:_STACK_MAX].rstrip('-')}-{_base36(_digest([prefix, *identity]))}-{step}"
+    return f"{prefix}-{_digest(identity)[:_ENTRY_HASH]}-{step}"
+
+
+def _digest(identity: list[Any]) -> str:
+    text = json.dumps(identity, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _base36(digest: str) -> str:
+    number, letters = int(digest, 16), ""
+    for _ in range(_SHORT_HASH):
+        number, digit = divmod(number, len(_BASE36))
+        letters += _BASE36[digit]
+    return letters

@@ -59,7 +59,7 @@ def test_a_winner_with_a_plan_is_reserved():
         ("Failed", {"FailureReason": ""}, "Unknown", "unknown"),
         ("Stopped", {}, "Stopped", None),
         ("Stopped", {"SecondaryStatus": "MaxRuntimeExceeded"}, "MaxRuntimeExceeded", None),
-        ("Stopped", {"SecondaryStatus": "MaxWaitTimeExceeded"}, "MaxRuntimeExceeded", None),
+        ("Stopped", {"SecondaryStatus": "MaxWaitTimeExceeded"}, "InsufficientCapacity", "capacity"),
     ],
 )
 def test_an_end_is_named_after_what_happened(status, more, end, failure):
