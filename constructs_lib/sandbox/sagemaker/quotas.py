@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
     from .evaluation import Entry
 
-__all__ = ["PLANS_QUOTA", "check_quotas", "limit_exceeded", "reserved_quota"]
+__all__ = ["PLANS_QUOTA", "USAGES", "check_quotas", "limit_exceeded", "reserved_quota"]
 
 # Source: SageMaker guide, training-plan-quotas.
 PLANS_QUOTA = "training-plan-total_count"
+# What the quota "<type> for <usage>" counts. Source: AWS General Reference, SageMaker AI endpoints and quotas.
+USAGES = ("training job usage", "spot training job usage", "processing job usage", "endpoint usage")
 
 
 def reserved_quota(instance_type: str) -> str:

@@ -15,6 +15,7 @@ from .placement import Placement
 from .plans import Plans
 from .plans_offerings import Offerings
 from .plans_purchases import Purchases
+from .processing_jobs import ProcessingJobs
 from .resources import Resources
 from .supply import Supply
 from .tags import Tags
@@ -66,6 +67,7 @@ class SageMaker:
                 **resources.operations(),
                 **Endpoints(resources).operations(),
                 **TrainingJobs(context, capacity, self._placement, tags).operations(),
+                **ProcessingJobs(context, capacity, self._placement, tags).operations(),
                 **plans.operations(),
                 **self._purchases.operations(),
                 **tags.operations(),

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from constructs_lib.sandbox.switches import reading
 
+from .instance_lists import has_local_storage
 from .placement import Ticket
-from .training_request import DAY, has_local_storage
+from .waits import KEY_REFUSED, PLAN_WAIT, no_capacity, patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
@@ -20,15 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainingLife", "usage"]
 
-_PATIENCE = {"2d": 2 * DAY, "28d": 28 * DAY, "at-once": None}
-_NO_CAPACITY = "Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
 _MESSAGES = {
     "Starting": "Preparing the instances for training",
     "Downloading": "Downloading input data",
     "Training": "Training image download completed. Training in progress.",
     "Uploading": "Uploading generated training model",
 }
-_PLAN_OVER = "The reserved capacity of the training plan has ended."
 
 
 def usage(job: TrainingJob) -> str:
@@ -80,8 +78,8 @@ class TrainingLife:
         if job.demand.max_pending is not None:
             return job.demand.max_pending
         if all(entry.plan for entry in entries):
-            return _PATIENCE["2d"]
-        return _PATIENCE[reading(self._context.faults, "sagemaker.default-pending")]
+            return PLAN_WAIT
+        return patience(self._context.faults, "sagemaker.default-pending")
 
     def _start(self, job: TrainingJob, holding: Holding, now: float) -> None:
         job.holding, job.selected = holding, holding.entry
@@ -89,8 +87,7 @@ class TrainingLife:
         self._phase(job, "Starting", job.times.start, self._refuse_key if refused else self._download, now)
 
     def _refuse_key(self, job: TrainingJob, now: float) -> None:
-        words = "ClientError: VolumeKmsKeyId can't be used with an instance type that has local storage."
-        self._end(job, "Failed", "Failed", now, words)
+        self._end(job, "Failed", "Failed", now, KEY_REFUSED)
 
     def _download(self, job: TrainingJob, now: float) -> None:
         job.started = now if job.started is None else job.started
@@ -133,8 +130,7 @@ class TrainingLife:
         if waits and reading(self._context.faults, open_question) == "stopped":
             self._end(job, "Stopped", "Stopped", now)
             return
-        word = reading(self._context.faults, "sagemaker.capacity-failure-reason")
-        self._end(job, "Failed", "Failed", now, f"{word}: {_PLAN_OVER if plan_is_over else _NO_CAPACITY}")
+        self._end(job, "Failed", "Failed", now, no_capacity(self._context.faults, plan_is_over=plan_is_over))
 
     def _lose_instances(self, job: TrainingJob, lost: Holding, now: float) -> None:
         """Go back to waiting because the plan's segment ends; what no checkpoint keeps is lost."""

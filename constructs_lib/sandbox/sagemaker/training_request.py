@@ -13,15 +13,14 @@ from constructs_lib.facts import instance_types
 from constructs_lib.sandbox.errors import ServiceError
 
 from .evaluation import Entry
+from .instance_lists import check_selection, is_accelerated, list_entries, refusal
+from .waits import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .plans import Plan, Plans
 
-__all__ = ["DAY", "Demand", "has_local_storage", "read_demand"]
+__all__ = ["Demand", "read_demand"]
 
-DAY = 86400
 _LONGEST_RUN = 28 * DAY
 _NOT_BUILT = ("InstanceGroups", "InstancePlacementConfig")
 _NOT_WITH_A_LIST = ("InstanceType", *_NOT_BUILT)
@@ -55,7 +54,7 @@ class Demand:
     @property
     def is_accelerated(self) -> bool:
         """Whether any type has accelerators; only then does a job wait for On-Demand capacity."""
-        return any(instance_types()[entry.instance_type].accelerator for entry in self.entries)
+        return is_accelerated(self.entries)
 
 
 def read_demand(request: dict[str, Any], plans: Plans, now: float) -> Demand:
@@ -68,17 +67,20 @@ def read_demand(request: dict[str, Any], plans: Plans, now: float) -> Demand:
     """
     resources = request.get("ResourceConfig")
     if resources is None:
-        raise _refusal(
+        raise refusal(
             "The sandbox has no serverless training jobs."
             if "ServerlessJobConfig" in request
             else "ResourceConfig must be specified."
         )
-    _check_selection(resources)
+    check_selection(resources, "CreateTrainingJob", _NOT_WITH_A_LIST)
+    for name in _NOT_BUILT:
+        if name in resources:
+            raise refusal(f"The sandbox does not place jobs with {name}.")
     is_list = "InstancePreferences" in resources
-    entries = tuple(_list_entries(resources)) if is_list else (_single_entry(resources),)
+    entries = _list_entries(resources) if is_list else (_single_entry(resources),)
     for entry in entries:
         if entry.count < 1:
-            raise _refusal(f"InstanceCount for {entry.instance_type} must be at least 1.")
+            raise refusal(f"InstanceCount for {entry.instance_type} must be at least 1.")
     if is_list and "TrainingPlanArn" in resources:
         entries = _with_job_plan(entries, _plan(resources["TrainingPlanArn"], plans, now))
     spot = bool(request.get("EnableManagedSpotTraining"))
@@ -90,72 +92,36 @@ def read_demand(request: dict[str, Any], plans: Plans, now: float) -> Demand:
     limits = request.get("StoppingCondition", {})
     max_runtime = limits.get("MaxRuntimeInSeconds", DAY)
     if max_runtime > _LONGEST_RUN:
-        raise _refusal(f"MaxRuntimeInSeconds must not exceed {_LONGEST_RUN} seconds (28 days).")
+        raise refusal(f"MaxRuntimeInSeconds must not exceed {_LONGEST_RUN} seconds (28 days).")
     max_pending = limits.get("MaxPendingTimeInSeconds")
     return Demand(entries, is_list, max_runtime, max_pending, spot, "VolumeKmsKeyId" in resources)
-
-
-def has_local_storage(instance_type: str) -> bool:
-    """Say whether a type is known to have local NVMe storage."""
-    return bool(instance_types()[instance_type].local_storage_gb)
-
-
-def _refusal(message: str) -> ServiceError:
-    return ServiceError("ValidationException", message)
-
-
-def _check_selection(resources: dict[str, Any]) -> None:
-    for name in ("SelectedInstanceType", "SelectedInstanceCount"):
-        if name in resources:
-            raise _refusal(f"{name} is read-only and can't be specified in a CreateTrainingJob request.")
-    if "InstancePreferences" in resources:
-        for name in _NOT_WITH_A_LIST:
-            if name in resources:
-                raise _refusal(f"InstancePreferences and {name} are mutually exclusive.")
-    for name in _NOT_BUILT:
-        if name in resources:
-            raise _refusal(f"The sandbox does not place jobs with {name}.")
 
 
 def _single_entry(resources: dict[str, Any]) -> Entry:
     for name in ("InstanceType", "InstanceCount"):
         if name not in resources:
-            raise _refusal(f"{name} must be specified, or InstancePreferences instead.")
+            raise refusal(f"{name} must be specified, or InstancePreferences instead.")
     return Entry(resources["InstanceType"], resources["InstanceCount"], resources.get("TrainingPlanArn"))
 
 
-def _list_entries(resources: dict[str, Any]) -> Iterator[Entry]:
-    preferences, shared = resources["InstancePreferences"], resources.get("InstanceCount")
-    types = [preference["InstanceType"] for preference in preferences]
-    for name in types:
-        if types.count(name) > 1:
-            raise _refusal(f"Instance type {name} appears more than once in InstancePreferences.")
-    own = [preference for preference in preferences if "InstanceCount" in preference]
-    if shared is not None and own:
-        raise _refusal("InstanceCount can't be specified both in ResourceConfig and in InstancePreferences.")
-    if shared is None and not own:
-        raise _refusal("InstanceCount must be specified in ResourceConfig or in every entry of InstancePreferences.")
-    if own and len(own) != len(preferences):
-        raise _refusal("InstanceCount must be specified in every entry of InstancePreferences or in none.")
-    job_plan = resources.get("TrainingPlanArn")
-    if job_plan and any("TrainingPlanArns" in preference for preference in preferences):
-        raise _refusal("TrainingPlanArn and the TrainingPlanArns of InstancePreferences are mutually exclusive.")
-    for preference in preferences:
-        (plan,) = preference.get("TrainingPlanArns", (None,))
-        yield Entry(preference["InstanceType"], preference.get("InstanceCount", shared), plan)
+def _list_entries(resources: dict[str, Any]) -> tuple[Entry, ...]:
+    entries = tuple(list_entries(resources, "ResourceConfig"))
+    if "TrainingPlanArn" in resources and any(entry.plan for entry in entries):
+        raise refusal("TrainingPlanArn and the TrainingPlanArns of InstancePreferences are mutually exclusive.")
+    return entries
 
 
 def _check_spot(request: dict[str, Any], is_list: bool, spot: bool, *, has_plan: bool) -> None:
     limits = request.get("StoppingCondition", {})
     max_wait = limits.get("MaxWaitTimeInSeconds")
     if spot and is_list:
-        raise _refusal("InstancePreferences and EnableManagedSpotTraining are mutually exclusive.")
+        raise refusal("InstancePreferences and EnableManagedSpotTraining are mutually exclusive.")
     if spot and has_plan:
-        raise _refusal("EnableManagedSpotTraining can't be used with a training plan.")
+        raise refusal("EnableManagedSpotTraining can't be used with a training plan.")
     if max_wait is not None and not spot:
-        raise _refusal("MaxWaitTimeInSeconds can be specified only with EnableManagedSpotTraining.")
+        raise refusal("MaxWaitTimeInSeconds can be specified only with EnableManagedSpotTraining.")
     if spot and (max_wait is None or max_wait < limits.get("MaxRuntimeInSeconds", DAY)):
-        raise _refusal("MaxWaitTimeInSeconds must be specified and at least MaxRuntimeInSeconds for a spot job.")
+        raise refusal("MaxWaitTimeInSeconds must be specified and at least MaxRuntimeInSeconds for a spot job.")
 
 
 def _plan(arn: str, plans: Plans, now: float) -> Plan:
@@ -163,15 +129,15 @@ def _plan(arn: str, plans: Plans, now: float) -> Plan:
     if plan is None:
         raise ServiceError("ResourceNotFound", f"Training plan {arn} does not exist.")
     if plan.seed.target != "training-job":
-        raise _refusal(f"Training plan {arn} targets {plan.seed.target}, not training-job.")
+        raise refusal(f"Training plan {arn} targets {plan.seed.target}, not training-job.")
     if plan.status(now) not in ("Scheduled", "Active"):
-        raise _refusal(f"Training plan {arn} is {plan.status(now)}; it must be Scheduled or Active.")
+        raise refusal(f"Training plan {arn} is {plan.status(now)}; it must be Scheduled or Active.")
     return plan
 
 
 def _check_type(entry: Entry, plan: Plan) -> None:
     if entry.instance_type != plan.seed.instance_type:
-        raise _refusal(
+        raise refusal(
             f"Instance type {entry.instance_type} does not match {plan.seed.instance_type}, the type of training plan"
             f" {plan.arn}."
         )
@@ -180,7 +146,7 @@ def _check_type(entry: Entry, plan: Plan) -> None:
 def _with_job_plan(entries: tuple[Entry, ...], plan: Plan) -> tuple[Entry, ...]:
     """Give the job's plan to the entry of its type."""
     if all(entry.instance_type != plan.seed.instance_type for entry in entries):
-        raise _refusal(
+        raise refusal(
             f"No entry of InstancePreferences has {plan.seed.instance_type}, the type of training plan {plan.arn}."
         )
     return tuple(
@@ -192,4 +158,4 @@ def _check_volume(resources: dict[str, Any], entries: tuple[Entry, ...]) -> None
     """Refuse a type without local storage that gets no volume."""
     for entry in entries:
         if instance_types()[entry.instance_type].local_storage_gb == 0 and not resources.get("VolumeSizeInGB"):
-            raise _refusal(f"VolumeSizeInGB must be specified for {entry.instance_type}, which has no local storage.")
+            raise refusal(f"VolumeSizeInGB must be specified for {entry.instance_type}, which has no local storage.")

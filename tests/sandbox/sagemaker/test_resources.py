@@ -160,8 +160,8 @@ def test_a_filter_that_is_not_understood_is_refused(one):
 def test_what_the_sandbox_does_not_play_is_named(one):
     assert isinstance(one.sagemaker, SageMaker)
     with pytest.raises(ServiceError) as refused:
-        one.sagemaker.handle("CreateProcessingJob", {})
+        one.sagemaker.handle("CreateTransformJob", {})
     assert refused.value.code == "UnknownOperationException"
-    assert "the sandbox has no SageMaker operation CreateProcessingJob; it has AddTags, " in refused.value.message
+    assert "the sandbox has no SageMaker operation CreateTransformJob; it has AddTags, " in refused.value.message
     with pytest.raises(ServiceError, match="sagemaker has no operation 'CreateNothing'"):
         one.sagemaker.handle("CreateNothing", {})

@@ -80,11 +80,11 @@ def test_botocore_reads_an_error_over_http(served):
     with pytest.raises(client.exceptions.ResourceInUse, match="Job name must be unique"):
         client.create_training_job(**one.request())
     with pytest.raises(ClientError) as refused:
-        client.create_processing_job(
-            ProcessingJobName="p",
-            ProcessingResources={"ClusterConfig": {"VolumeSizeInGB": 1}},
-            AppSpecification={"ImageUri": "i"},
+        client.create_compilation_job(
+            CompilationJobName="c",
             RoleArn="arn:aws:iam::123456789012:role/x",
+            OutputConfig={"S3OutputLocation": "s3://bucket/"},
+            StoppingCondition={"MaxRuntimeInSeconds": 900},
         )
     assert refused.value.response["Error"]["Code"] == "UnknownOperationException"
 
