@@ -23,7 +23,8 @@ __all__ = ["Call", "Response", "error_response", "json_response", "read_call", "
 Response = tuple[int, dict[str, str], bytes]
 _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/aws4_request")
 _APP_ID = re.compile(r"\bapp/(\S+)")
-_SDK_NAMES = {"states": "stepfunctions", "monitoring": "cloudwatch"}  # SigV4's name -> botocore's
+# SigV4's name -> botocore's
+_SDK_NAMES = {"states": "stepfunctions", "monitoring": "cloudwatch", "servicequotas": "service-quotas"}
 _JSON, _QUERY, _CBOR, _REST = "json", "query", "cbor", "rest"
 
 

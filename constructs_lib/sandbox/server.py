@@ -34,13 +34,16 @@ from .lambdas import Lambdas
 from .patches import Patches
 from .protocol import json_response
 from .sagemaker import CONTROL_PREFIX, Capacity, Control, SageMaker
+from .service_quotas import ServiceQuotas
 from .tasks import Tasks
+from .throttling import throttle
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Iterable, Iterator
 
     from .alarms import Notice
+    from .faults import Fault
     from .front import Request
     from .protocol import Call, Response
 
@@ -165,6 +168,29 @@ class Sandbox:
                 )
             return self._clients[service]
 
+    def throttle(
+        self, service: str, operation: str, *, seconds: float | None = None, rate: float | None = None, burst: int = 1
+    ) -> Fault:
+        """Refuse an operation with ``ThrottlingException`` for virtual `seconds`, or beyond a `rate` a second.
+
+        Both may be given; with neither it is refused until ``faults.clear()``.
+
+        Parameters
+        ----------
+        service, operation
+            Such as ``sagemaker`` and ``CreateTrainingJob``.
+        seconds
+            How long from now on, in virtual seconds; without end if left out.
+        rate, burst
+            Requests a virtual second that pass, none if left out, and how many pass at once after a pause.
+
+        Raises
+        ------
+        SandboxError
+            If nothing would ever be throttled, or the operation does not exist.
+        """
+        return throttle(self.faults, self.clock, service, operation, seconds=seconds, rate=rate, burst=burst)
+
     def environment(self) -> dict[str, str]:
         """Return what a shell exports so that SDKs, the AWS CLI and the CDK CLI talk to this sandbox."""
         return {
@@ -219,7 +245,12 @@ class Sandbox:
         undo.callback(states.close)
         undo.callback(self._tasks.stopping.set)
         self._front = Front(self.context, self.lambdas)
-        self._front.services |= {"sagemaker": self._ask_sagemaker, "cloudformation": self._ask_cloudformation}
+        self._quotas = ServiceQuotas(self.context, self._capacity.quotas)
+        self._front.services |= {
+            "sagemaker": self._ask_sagemaker,
+            "servicequotas": self._ask_quotas,
+            "cloudformation": self._ask_cloudformation,
+        }
         self._front.mounted[RESPONSE_PREFIX] = self.cloudformation.responses.app
         self._front.mounted[CONTROL_PREFIX] = Control(self.sagemaker).app
         self._front.after |= {"events": events.refresh, "scheduler": events.refresh}
@@ -228,6 +259,9 @@ class Sandbox:
 
     def _ask_sagemaker(self, call: Call) -> Response:
         return json_response(self.sagemaker.handle(call.operation, call.request))
+
+    def _ask_quotas(self, call: Call) -> Response:
+        return json_response(self._quotas.handle(call.operation, call.request))
 
     def _ask_cloudformation(self, call: Call) -> Response:
         return 200, {"Content-Type": "text/xml"}, self.cloudformation.handle(call.operation, call.request)
