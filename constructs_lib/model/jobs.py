@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.model.errors import InvalidInputError, UnresolvedListError
-from constructs_lib.model.preferences import HasTrainingPlanArn, InstancePreference
-from constructs_lib.model.values import is_unresolved
+from constructs_lib.model.errors import InvalidInputError
+from constructs_lib.model.fields import check_lists, deep_merge, given, whole_seconds
+from constructs_lib.model.preferences import plan_arn_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import timedelta
 
-__all__ = ["InputChannel", "TrainingJobSpec", "deep_merge"]
+    from constructs_lib.model.preferences import HasTrainingPlanArn, InstancePreference
+
+__all__ = ["InputChannel", "TrainingJobSpec"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class InputChannel:
             "CompressionType": self.compression,
             "RecordWrapperType": self.record_wrapper,
         }
-        return _given(channel)
+        return given(channel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,8 @@ class TrainingJobSpec:
 
     Examples
     --------
+    >>> from datetime import timedelta
+    >>> from constructs_lib.model import InstancePreference
     >>> spec = TrainingJobSpec(
     ...     name="tune", image="111122223333.dkr.ecr.us-east-1.amazonaws.com/x:1", output="s3://bucket/models",
     ...     preferences=[InstancePreference("ml.p5.48xlarge"), InstancePreference("ml.p4d.24xlarge")],
@@ -164,21 +167,16 @@ class TrainingJobSpec:
     request_overrides: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for prop in ("preferences", "subnets", "security_groups", "entrypoint", "arguments"):
-            value = getattr(self, prop)
-            if is_unresolved(value):
-                raise UnresolvedListError(prop)
-            if isinstance(value, str):
-                raise InvalidInputError(f"{prop}: a list is needed, the string {value!r} was given")
-        for entry in self.preferences:
-            if not isinstance(entry, InstancePreference):
-                raise InvalidInputError(
-                    f"preferences: each entry is an InstancePreference, {entry!r} was given; "
-                    "write InstancePreference('ml.p5.48xlarge', instance_count=4)"
-                )
+        check_lists(
+            preferences=self.preferences,
+            subnets=self.subnets,
+            security_groups=self.security_groups,
+            entrypoint=self.entrypoint,
+            arguments=self.arguments,
+        )
         if (self.image is None) == (self.algorithm_name is None):
-            given = "both were" if self.image else "neither was"
-            raise InvalidInputError(f"{self.name}: give image or algorithm_name, {given} given")
+            which = "both were" if self.image else "neither was"
+            raise InvalidInputError(f"{self.name}: give image or algorithm_name, {which} given")
         if bool(self.subnets) != bool(self.security_groups):
             raise InvalidInputError(f"{self.name}: subnets and security_groups go together, one was given")
         if self.checkpoint_local_path and not self.checkpoint:
@@ -195,29 +193,29 @@ class TrainingJobSpec:
                 (InputChannel(s3_uri=channel) if isinstance(channel, str) else channel).to_request(name)
                 for name, channel in self.inputs.items()
             ],
-            "OutputDataConfig": _given({"S3OutputPath": self.output, "KmsKeyId": self.output_kms_key}),
+            "OutputDataConfig": given({"S3OutputPath": self.output, "KmsKeyId": self.output_kms_key}),
             "ResourceConfig": self._resources(),
-            "StoppingCondition": _given(
+            "StoppingCondition": given(
                 {
-                    "MaxRuntimeInSeconds": _seconds(self.max_runtime),
-                    "MaxPendingTimeInSeconds": _seconds(self.max_pending),
+                    "MaxRuntimeInSeconds": whole_seconds(self.max_runtime),
+                    "MaxPendingTimeInSeconds": whole_seconds(self.max_pending),
                 }
             ),
-            "VpcConfig": _given({"Subnets": list(self.subnets), "SecurityGroupIds": list(self.security_groups)}),
-            "CheckpointConfig": _given({"S3Uri": self.checkpoint, "LocalPath": self.checkpoint_local_path}),
+            "VpcConfig": given({"Subnets": list(self.subnets), "SecurityGroupIds": list(self.security_groups)}),
+            "CheckpointConfig": given({"S3Uri": self.checkpoint, "LocalPath": self.checkpoint_local_path}),
             "EnableNetworkIsolation": self.network_isolation or None,
             "EnableInterContainerTrafficEncryption": self.encrypt_inter_container_traffic or None,
-            "RetryStrategy": _given({"MaximumRetryAttempts": self.max_attempts}),
+            "RetryStrategy": given({"MaximumRetryAttempts": self.max_attempts}),
             "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items()],
         }
-        return deep_merge(_given(request), self.request_overrides)
+        return deep_merge(given(request), self.request_overrides)
 
     def reasons(self) -> list[str | None]:
         """Return why each entry stands where it does, in order."""
         return [entry.reason for entry in self.preferences]
 
     def _algorithm(self) -> dict[str, Any]:
-        return _given(
+        return given(
             {
                 "TrainingImage": self.image,
                 "AlgorithmName": self.algorithm_name,
@@ -228,44 +226,11 @@ class TrainingJobSpec:
         )
 
     def _resources(self) -> dict[str, Any]:
-        plan = self.training_plan
         resources = {
             "InstanceCount": self.instance_count,
             "VolumeSizeInGB": self.volume_size_gb,
             "VolumeKmsKeyId": self.volume_kms_key,
-            "KeepAlivePeriodInSeconds": _seconds(self.keep_alive),
-            "TrainingPlanArn": plan if isinstance(plan, str) or plan is None else plan.training_plan_arn,
+            "KeepAlivePeriodInSeconds": whole_seconds(self.keep_alive),
+            "TrainingPlanArn": plan_arn_of(self.training_plan),
         }
-        return _given(resources) | {"InstancePreferences": [entry.to_request() for entry in self.preferences]}
-
-
-def deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``over`` merged in: mappings merge, everything else replaces, ``None`` removes.
-
-    Neither argument is changed; what ``over`` does not touch is shared with ``base``, not copied.
-
-    Examples
-    --------
-    >>> deep_merge({"A": {"x": 1, "y": 2}, "B": 1}, {"A": {"y": 3}, "B": None})
-    {'A': {'x': 1, 'y': 3}}
-    """
-    merged = dict(base)
-    for key, value in over.items():
-        if value is None:
-            merged.pop(key, None)
-        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
-            merged[key] = deep_merge(merged[key], value)
-        else:
-            merged[key] = copy.deepcopy(value)
-    return merged
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in fields.items() if v is not None and v not in ({}, [], ())}
-
-
-def _seconds(value: timedelta | float | None) -> int | float | None:
-    if isinstance(value, timedelta):
-        return int(value.total_seconds())
-    # A number may be a token, which must reach the template untouched.
-    return value
+        return given(resources) | {"InstancePreferences": [entry.to_request() for entry in self.preferences]}

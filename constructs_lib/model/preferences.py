@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from constructs_lib.model.errors import InvalidInputError
 
-__all__ = ["HasTrainingPlanArn", "InstancePreference"]
+__all__ = ["HasTrainingPlanArn", "InstancePreference", "plan_arn_of"]
 
 
 @runtime_checkable
@@ -60,8 +60,7 @@ class InstancePreference:
     @property
     def training_plan_arn(self) -> str | None:
         """The ARN of the entry's plan, or ``None`` for on demand."""
-        plan = self.training_plan
-        return plan if isinstance(plan, str) or plan is None else plan.training_plan_arn
+        return plan_arn_of(self.training_plan)
 
     def to_request(self) -> dict[str, Any]:
         """Return the entry as ``ResourceConfig.InstancePreferences`` takes it."""
@@ -71,3 +70,8 @@ class InstancePreference:
         if (arn := self.training_plan_arn) is not None:
             entry["TrainingPlanArns"] = [arn]
         return entry
+
+
+def plan_arn_of(plan: HasTrainingPlanArn | str | None) -> str | None:
+    """Return the ARN of a plan given as text or as what has one."""
+    return plan if isinstance(plan, str) or plan is None else plan.training_plan_arn

@@ -13,7 +13,7 @@ from constructs_lib.model import (
     TrainingJobSpec,
     UnresolvedListError,
 )
-from constructs_lib.model.jobs import deep_merge
+from constructs_lib.model.fields import deep_merge
 
 NEEDED = {
     "name": "job",
