@@ -13,7 +13,7 @@ import yaml
 from constructs_lib.sandbox.errors import SandboxError
 
 from .capacity_file import read_capacity
-from .seeds import UNLIMITED, JobTimes, Level, OfferingSeed, PlanSeed
+from .seeds import UNLIMITED, EndpointTimes, JobTimes, Level, OfferingSeed, PlanSeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,6 +42,8 @@ class Capacity:
         Training plans that can be bought.
     job, overrides
         How long the phases of a job take, in general and by job name pattern (the first that matches counts).
+    endpoint, endpoint_overrides
+        How long an endpoint's transitions take, in general and by pattern of its configuration's name or its own.
 
     Examples
     --------
@@ -62,6 +64,8 @@ class Capacity:
     offerings: tuple[OfferingSeed, ...] = ()
     job: JobTimes = JobTimes()  # noqa: RUF009  frozen
     overrides: tuple[tuple[str, JobTimes], ...] = ()
+    endpoint: EndpointTimes = EndpointTimes()  # noqa: RUF009  frozen
+    endpoint_overrides: tuple[tuple[str, EndpointTimes], ...] = ()
 
     @classmethod
     def load(cls, path: Path | str) -> Capacity:
@@ -91,6 +95,12 @@ class Capacity:
     def job_times(self, job_name: str) -> JobTimes:
         """Return how long the phases of one job take."""
         return next((times for name, times in self.overrides if fnmatch.fnmatchcase(job_name, name)), self.job)
+
+    def endpoint_times(self, *names: str) -> EndpointTimes:
+        """Return how long the transitions of an endpoint take, given the names by which a pattern may know it."""
+        rows = self.endpoint_overrides
+        found = (times for pattern, times in rows if any(fnmatch.fnmatchcase(name, pattern) for name in names))
+        return next(found, self.endpoint)
 
     def lines(self) -> Iterator[str]:
         """Yield what is free, for a person to read; defaults are stated."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
@@ -11,8 +11,8 @@ from constructs_lib.facts import instance_types
 from constructs_lib.sandbox.errors import SandboxError
 
 from .plans_file import read_offerings, read_plans
-from .quotas import PLANS_QUOTA, reserved_quota
-from .seeds import UNLIMITED, JobTimes, Level, Moment
+from .quotas import PLANS_QUOTA, USAGES, reserved_quota
+from .seeds import UNLIMITED, EndpointTimes, JobTimes, Level, Moment
 from .yaml_reader import Reader, Refusal, a_duration, a_moment, a_zone, at_key, did_you_mean, text_up_to, whole
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read_capacity"]
 
-_JOB_QUOTA = re.compile(r"(?P<type>ml\.\S+) for (?:spot )?training job usage")
+Times = TypeVar("Times", JobTimes, EndpointTimes)
+
+_USAGE_QUOTA = re.compile(rf"(?P<type>ml\.\S+) for (?:{'|'.join(USAGES)})")
 
 
 def read_capacity(text: str, source: str) -> dict[str, Any]:
@@ -90,8 +92,8 @@ def _quotas(reader: Reader, node: yaml.Node, path: str) -> dict[str, int]:
             reader.note(
                 key,
                 at_key(path, name),
-                "no quota of the sandbox; give '<type> for training job usage' or '<type> for spot training job usage',"
-                f" such as 'ml.g5.48xlarge for training job usage', or {PLANS_QUOTA}, or one such as"
+                f"no quota of the sandbox; give '<type> for <{' | '.join(USAGES)}>', such as"
+                f" 'ml.g5.48xlarge for training job usage', or {PLANS_QUOTA}, or one such as"
                 f" {reserved_quota('ml.p5.48xlarge')}",
             )
         found[name] = reader.attempt(whole(0), value, at_key(path, name))
@@ -99,8 +101,8 @@ def _quotas(reader: Reader, node: yaml.Node, path: str) -> dict[str, int]:
 
 
 def _is_quota(name: str) -> bool:
-    if job := _JOB_QUOTA.fullmatch(name):
-        return job["type"] in instance_types()
+    if usage := _USAGE_QUOTA.fullmatch(name):
+        return usage["type"] in instance_types()
     return name == PLANS_QUOTA or name in map(reserved_quota, instance_types())
 
 
@@ -110,21 +112,33 @@ _TIMES: dict[str, Parser] = {
 }
 
 
-def _overrides(reader: Reader, node: yaml.Node, path: str) -> list[tuple[str, dict[str, Any]]]:
-    pairs = reader.pairs(node, path, "a mapping of job name patterns, such as 'nightly-*': {runtime: 5m}")
-    return [(name, reader.mapping(value, at_key(path, name), _TIMES)) for _, name, value in pairs]
+_ENDPOINT_TIMES: dict[str, Parser] = {
+    **dict.fromkeys(("create", "update", "scale", "rollback", "delete", "capacity_wait"), a_duration),
+    "fail": text_up_to(1024),
+}
 
 
-def _job(reader: Reader, node: yaml.Node, path: str) -> tuple[JobTimes, tuple[tuple[str, JobTimes], ...]]:
-    row = reader.mapping(node, path, {**_TIMES, "overrides": _overrides})
-    overrides = row.pop("overrides", [])
-    return JobTimes(**row), tuple((pattern, JobTimes(**(row | times))) for pattern, times in overrides)
+def _by_name(make: type[Times], fields: dict[str, Parser], example: str) -> Parser:
+    """Return a parser of durations, with `overrides` by name pattern."""
+
+    def overrides(reader: Reader, node: yaml.Node, path: str) -> list[tuple[str, dict[str, Any]]]:
+        pairs = reader.pairs(node, path, f"a mapping of name patterns, such as {example}")
+        return [(name, reader.mapping(value, at_key(path, name), fields)) for _, name, value in pairs]
+
+    def parse(reader: Reader, node: yaml.Node, path: str) -> tuple[Times, tuple[tuple[str, Times], ...]]:
+        row = reader.mapping(node, path, {**fields, "overrides": overrides})
+        named = row.pop("overrides", [])
+        return make(**row), tuple((pattern, make(**(row | times))) for pattern, times in named)
+
+    return parse
 
 
 def _top(reader: Reader, node: yaml.Node, path: str) -> dict[str, Any]:
     fields = reader.mapping(node, path, _TOP)
     if "job" in fields:
         fields["job"], fields["overrides"] = fields["job"]
+    if "endpoint" in fields:
+        fields["endpoint"], fields["endpoint_overrides"] = fields["endpoint"]
     return fields
 
 
@@ -134,5 +148,6 @@ _TOP: dict[str, Parser] = {
     "quotas": _quotas,
     "plans": read_plans,
     "offerings": read_offerings,
-    "job": _job,
+    "job": _by_name(JobTimes, _TIMES, "'nightly-*': {runtime: 5m}"),
+    "endpoint": _by_name(EndpointTimes, _ENDPOINT_TIMES, "'chat-*': {create: 10m}"),
 }

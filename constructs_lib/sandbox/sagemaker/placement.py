@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .evaluation import Entry, evaluate
+from .plans import LEADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence, Set
@@ -25,12 +26,13 @@ __all__ = ["Holding", "Placement", "Ticket"]
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """Instances that a ticket got: from a plan's segment, or On-Demand."""
+    """Instances that a ticket got: from a plan's segment, which then had the end `until`, or On-Demand."""
 
     ticket: Ticket
     entry: Entry
     segment: Segment | None
     taken: Taken | None
+    until: float | None = None
 
 
 @dataclass(eq=False)
@@ -140,6 +142,16 @@ class Placement:
         self._take_back(holding)
         self._offer({holding.entry.plan or holding.entry.instance_type}, now)
 
+    def split(self, holding: Holding) -> list[Holding]:
+        """Return a holding as one for each of its instances, so that they can be released apart."""
+        del self._held[holding]
+        single = replace(holding, entry=replace(holding.entry, count=1))
+        if holding.taken:
+            single = replace(single, taken=replace(holding.taken, count=1))
+        parts = [replace(single) for _ in range(holding.entry.count)]
+        self._held |= dict.fromkeys(parts)
+        return parts
+
     def in_use(self, instance_type: str, usage: str) -> int:
         """Return how many instances of a type are held for one usage, from plans and On-Demand."""
         held = (h for h in self._held if h.entry.instance_type == instance_type and h.ticket.usage == usage)
@@ -147,7 +159,8 @@ class Placement:
 
     def _follow_segment(self, plan: Plan, segment: Segment) -> None:
         self.agenda.at(segment.opens, lambda t: self._offer({plan.arn}, t))
-        self.agenda.at(segment.cut, lambda t: self._cut(plan, segment, t))
+        for lead in LEADS:  # which of them counts may be an open question, so it is asked at each
+            self.agenda.at(segment.end - lead, lambda t: self._cut(plan, segment, t))
         self.agenda.at(segment.end, lambda t: self._offer({plan.arn}, t))  # from here on, waiting no longer counts
 
     def _new_level(self, instance_type: str, free: float, zone: str | None) -> Callable[[float], None]:
@@ -166,7 +179,7 @@ class Placement:
         self.withdraw(ticket, now)
         segment = self.plans.use(winner.plan, winner.count, now) if winner.plan else None
         taken = None if segment else self.supply.take(winner.instance_type, winner.count, ticket.zones)
-        holding = Holding(ticket, winner, segment, taken)
+        holding = Holding(ticket, winner, segment, taken, segment.end if segment else None)
         self._held[holding] = None
         ticket.placed(holding, now)
         return True
@@ -185,11 +198,12 @@ class Placement:
 
     def _cut(self, plan: Plan, segment: Segment, now: float) -> None:
         """End a segment's use: who runs there loses its instances; who waits for a plan that is over gives up."""
-        if now < segment.cut:
-            return  # it was extended
+        keeps = self.plans.keeps(plan)
         for holding in [h for h in self._held if h.segment is segment]:
-            self._take_back(holding)
-            holding.ticket.evicted(holding, now)
+            end = segment.end if keeps or holding.until is None else min(holding.until, segment.end)
+            if end - segment.lead() <= now and holding in self._held:
+                self._take_back(holding)
+                holding.ticket.evicted(holding, now)
         for ticket in [t for t in self._waiting if plan.arn in t.sources()]:
             if self._is_hopeless(ticket, now):
                 self.withdraw(ticket, now)

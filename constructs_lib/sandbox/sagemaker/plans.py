@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +20,33 @@ if TYPE_CHECKING:
     from .seeds import PlanSeed
     from .tags import Tags
 
-__all__ = ["DEAD", "Plan", "Plans", "Segment", "hours_and_minutes"]
+__all__ = ["DEAD", "LEADS", "Plan", "Plans", "Segment", "hours_and_minutes"]
 
 DEAD = ("Expired", "Failed")
 # How long before a segment's end its instances go, by target.
-# Source: SageMaker guide, reserve-capacity-with-training-plans; endpoints are not stated and taken as the others.
-_CUT = {"hyperpod-cluster": 3600}
-_CUT_OTHERS = 1800
+# Source: SageMaker guide, reserve-capacity-with-training-plans; endpoints are not stated: an open question.
+_LEAD = {"hyperpod-cluster": 3600}
+_LEAD_OTHERS = 1800
+LEADS = (3600, 1800, 0)
 
 
 @dataclass
 class Segment:
-    """One reserved capacity: from `start` to `end`, with instances from `opens` until `cut`."""
+    """One reserved capacity: from `start` to `end`, with instances from `opens` until `lead` seconds before its end."""
 
     arn: str
     start: float
     end: float
-    cut: float
+    lead: Callable[[], float]
     opens: float
     count: int
     zone: str
     in_use: int = 0
+
+    @property
+    def cut(self) -> float:
+        """When its instances go."""
+        return self.end - self.lead()
 
 
 @dataclass
@@ -122,10 +129,10 @@ class Plans:
         plan = Plan(self.arn(seed.name), seed)
         for number, part in enumerate(seed.segments, 1):
             begin, end = part.start.after(start), part.end.after(start)
-            cut = end - _CUT.get(seed.target, _CUT_OTHERS)
+            lead = functools.partial(self._lead, seed.target)
             arn = f"{self._prefix}:reserved-capacity/{seed.name}-{number}"
             zone = part.zone or f"{self._context.region}a"
-            plan.segments.append(Segment(arn, begin, end, cut, begin + part.late, part.count, zone))
+            plan.segments.append(Segment(arn, begin, end, lead, begin + part.late, part.count, zone))
         plan.segments.sort(key=lambda s: s.start)
         self._plans[plan.arn] = plan
         self._tags.create(plan.arn, [{"Key": key, "Value": value} for key, value in seed.tags])
@@ -164,6 +171,17 @@ class Plans:
             "ListTrainingPlans": self._list,
             "DescribeReservedCapacity": self._describe_reserved_capacity,
         }
+
+    def keeps(self, plan: Plan) -> bool:
+        """Say whether who holds a plan's instances keeps them when it is extended."""
+        return (
+            plan.seed.target != "endpoint" or reading(self._context.faults, "sagemaker.endpoint-extension") == "keeps"
+        )
+
+    def _lead(self, target: str) -> float:
+        if target == "endpoint":
+            return 60 * float(reading(self._context.faults, "sagemaker.endpoint-plan-cut"))
+        return _LEAD.get(target, _LEAD_OTHERS)
 
     def _is_shown(self, plan: Plan, now: float) -> bool:
         forgets = reading(self._context.faults, "sagemaker.dead-plans") == "forgotten"

@@ -159,7 +159,6 @@ class Extensions:
 
     def _move(self, plan: Plan, segment: Segment, days: int) -> None:
         segment.end += days * DAY
-        segment.cut += days * DAY
         self.placement.follow_plan(plan)
 
 

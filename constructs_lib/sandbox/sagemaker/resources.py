@@ -132,6 +132,10 @@ class Resources:
         answer = page(sort_rows(rows, request, _WINDOWS, *keys), request, member, keys)
         return answer | {member: [project(summary, row) for row in answer[member]]}
 
+    def has(self, kind: str, name: str) -> bool:
+        """Say whether there is a resource of this name."""
+        return name in self._kinds[kind]
+
     def find(self, kind: str, name_or_arn: str) -> Request:
         """Return what is kept of a resource.
 

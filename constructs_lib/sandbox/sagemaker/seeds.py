@@ -9,6 +9,7 @@ from typing import Final
 __all__ = [
     "TARGETS",
     "UNLIMITED",
+    "EndpointTimes",
     "ExtensionSeed",
     "JobTimes",
     "Level",
@@ -53,6 +54,31 @@ class JobTimes:
     runtime: float = 1800
     upload: float = 60
     stop_takes: float = 120
+    fail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTimes:
+    """How long an endpoint's transitions take, in seconds.
+
+    Parameters
+    ----------
+    create, update, scale
+        From having all instances to serving: a new endpoint, a new fleet or one batch of it, more or fewer instances.
+    rollback, delete
+        From the decision to its end.
+    capacity_wait
+        How long instances are waited for, unless the variant tells its own time.
+    fail
+        The FailureReason with which instances do not come into service.
+    """
+
+    create: float = 300
+    update: float = 360
+    scale: float = 120
+    rollback: float = 120
+    delete: float = 60
+    capacity_wait: float = 1800
     fail: str | None = None
 
 

@@ -50,6 +50,8 @@ class SageMaker:
     ----------
     requests
         Every request received: the virtual time, the operation and the request, refused ones included.
+    endpoints
+        Endpoints: their log, their invocations, and a way to invoke them.
     """
 
     def __init__(self, context: Context, capacity: Capacity, choose: Evaluate = evaluate) -> None:
@@ -63,9 +65,10 @@ class SageMaker:
             self._offerings = Offerings(capacity.offerings, start, context.faults, context.region)
             self._purchases = Purchases(self._placement, self._offerings, capacity.quotas, context.faults)
             resources = Resources(context, self._agenda, tags)
+            self.endpoints = Endpoints(context, capacity, self._placement, resources, tags)
             self._operations: dict[str, Callable[[Request], Request]] = {
                 **resources.operations(),
-                **Endpoints(resources).operations(),
+                **self.endpoints.operations(),
                 **TrainingJobs(context, capacity, self._placement, tags).operations(),
                 **ProcessingJobs(context, capacity, self._placement, tags).operations(),
                 **plans.operations(),
