@@ -15,7 +15,10 @@ from constructs_lib.model.fleet_values import filled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["FleetItem", "content_digest", "fleet_text", "limited_types", "require_item_name"]
+__all__ = ["WAITING", "FleetItem", "content_digest", "fleet_text", "limited_types", "require_item_name"]
+
+WAITING = "WaitingForSlot"
+"""The error of a launch that has to wait for its turn; the item's machine repeats it for as long as it takes."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/=+@-]{1,128}")
 _DIGEST = 16
