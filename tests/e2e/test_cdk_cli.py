@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from constructs_lib.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-CLI = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 STACK = "Sandboxed"
 AS_BEFORE = ("--app", "cdk.out")
 HANDLER = """
@@ -116,8 +113,8 @@ app.synth()
 class Project:
     """A CDK app in a folder of its own, and the CLI in front of it."""
 
-    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, sandbox: Sandbox, cdk: Callable[..., Any]) -> None:
+        self.folder, self._cdk = folder, cdk
         self.sandbox = sandbox
         (folder / "handler").mkdir()
         (folder / "handler" / "index.py").write_text(HANDLER, encoding="utf-8")
@@ -125,25 +122,12 @@ class Project:
         (folder / "cdk.json").write_text(json.dumps({"app": f"{sys.executable} app.py"}), encoding="utf-8")
 
     def cdk(self, *arguments: str, price: int = 10, pause: int = 60) -> subprocess.CompletedProcess[str]:
-        """Run the CLI; no variable of ours may begin with CDK, those it takes for options.
+        """Run the CLI.
 
         A run that is given ``AS_BEFORE`` uses what the run before it synthesized.
         """
-        bin_folder = str(Path(sys.executable).parent)
-        environment = {
-            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
-            "CDK_VALIDATION": "false",
-            "CI": "true",
-            "PRICE": str(price),
-            "PAUSE": str(pause),
-            **self.sandbox.environment(),
-        }
-        command = ["node", str(CLI), *arguments, "--no-notices", "--no-version-reporting", "--no-color", "--ci"]
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
+        variables = {"PRICE": str(price), "PAUSE": str(pause), **self.sandbox.environment()}
+        return self._cdk(self.folder, *arguments, variables=variables)
 
     def deploy(self, *arguments: str, **given: int) -> subprocess.CompletedProcess[str]:
         return self.cdk("deploy", STACK, "--require-approval", "never", *arguments, **given)
@@ -178,8 +162,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def project(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return Project(tmp_path_factory.mktemp("app"), sandbox)
+def project(sandbox: Sandbox, cdk: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("app"), sandbox, cdk)
 
 
 @pytest.fixture(scope="module")

@@ -2,218 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from constructs_lib.cli.main import main
-from constructs_lib.sandbox import Capacity, Sandbox
+from constructs_lib.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
-CLI = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
-HERE = "123456789012/us-east-1"
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/"
 DAY, MINUTE = 86400.0, 60.0
-SPENDING = ("CreateTrainingPlan", "ExtendTrainingPlan")
-CAPACITY = {
-    "offerings": [
-        {"instance_type": "ml.p5.48xlarge", "count": [4, 8], "days": [3], "price": "40.00"},
-        # Paid at once, starts in three weeks, 20 minutes late.
-        {
-            "instance_type": "ml.p5e.48xlarge",
-            "count": 2,
-            "fee": "9000.00",
-            "start": "21d",
-            "end": "30d",
-            "late": "20m",
-            "payment": {"takes": "0"},
-        },
-        {
-            "instance_type": "ml.p4d.24xlarge",
-            "count": 1,
-            "fee": "700.00",
-            "start": "40d",
-            "end": "41d",
-            "payment": {"takes": "2h"},
-        },
-    ]
-}
-APP = """
-import json
-import os
-
-import aws_cdk as cdk
-from constructs import Construct
-
-from constructs_lib import Approval, CapacityBuyer, CapacityWindow, PriceCeiling, TrainingPlan, TrainingPlanTarget
-
-app = cdk.App()
-env = cdk.Environment(account="123456789012", region="us-east-1")
-said = json.loads(os.environ["SAID"])
+WATCHED = ("later", "slow")
+Gpucap = Callable[..., tuple[int, str]]
 
 
-def plan(scope, construct_id, **props):
-    return TrainingPlan(
-        scope,
-        construct_id,
-        window=CapacityWindow(start_after=said["after"], end_before=said["before"]),
-        target=TrainingPlanTarget.TRAINING_JOB,
-        **props,
-    )
-
-
-nightly = cdk.Stack(app, "Nightly", env=env)
-bought = plan(
-    Construct(nightly, said["inside"]) if said.get("inside") else nightly,
-    said.get("construct", "Plan"),
-    training_plan_name="nightly",
-    instance_type="ml.p5.48xlarge",
-    instance_count=said.get("count", 4),
-    duration=cdk.Duration.days(3),
-    generation=said.get("generation", 1),
-    max_upfront_fee=PriceCeiling("30000", "USD"),
-)
-later = cdk.Stack(app, "Later", env=env)
-CapacityBuyer(later, notices="arn:aws:sns:us-east-1:123456789012:people")
-for name, kind, count, days in (("later", "ml.p5e.48xlarge", 2, 9), ("slow", "ml.p4d.24xlarge", 1, 1)):
-    plan(
-        later,
-        name.title(),
-        training_plan_name=name,
-        instance_type=kind,
-        instance_count=count,
-        duration=cdk.Duration.days(days),
-        max_upfront_fee=PriceCeiling("10000", "USD"),
-    ).on_status_change("Changed")
-plan(
-    cdk.Stack(app, "Asked", env=env),
-    "Weekly",
-    training_plan_name="weekly",
-    instance_type="ml.p5.48xlarge",
-    instance_count=4,
-    duration=cdk.Duration.days(3),
-    max_upfront_fee=PriceCeiling("30000", "USD"),
-    approval=Approval.required(topic="arn:aws:sns:us-east-1:123456789012:people"),
-)
-app.synth()
-"""
-
-
-@dataclass
-class Step:
-    """One run of the CLI, and what there was after it."""
-
-    code: int
-    said: str
-    calls: list[str]
-    purchases: list[dict[str, Any]]
-    outputs: str = ""
-    resources: dict[str, str] = field(default_factory=dict)
-    status: str = ""
-
-    @property
-    def spent(self) -> list[str]:
-        return [name for name in self.calls if name in SPENDING]
-
-
-class Project:
-    """The app in a folder of its own, and the CLI in front of it."""
-
-    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
-        self.folder, self.sandbox = folder, sandbox
-        (folder / "app.py").write_text(APP, encoding="utf-8")
-        (folder / "cdk.json").write_text(json.dumps({"app": f"{sys.executable} app.py"}), encoding="utf-8")
-        now = sandbox.clock.now()
-        self.times = {"after": sandbox.clock.iso(now + DAY), "before": sandbox.clock.iso(now + 50 * DAY)}
-        self.last_day = sandbox.clock.iso(now + 60 * DAY)[:10]
-
-    def key(self, *names: str) -> str:
-        return ",".join(f"{name}@{self.last_day}@{HERE}" for name in names)
-
-    def run(self, *arguments: str, stack: str = "Nightly", key: str = "", again: str = "", **said: Any) -> Step:
-        """Run the CLI for one stack; no variable of ours may begin with CDK, those it takes for options."""
-        environment = {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
-            "CDK_VALIDATION": "false",
-            "CI": "true",
-            "SAID": json.dumps(self.times | said),
-            **self.sandbox.environment(),
-        }
-        given = {"purchase": key, "ask-again": again}
-        context = [word for name, text in given.items() if text for word in ("-c", f"@gpu-capacity/{name}={text}")]
-        command = ["node", str(CLI), arguments[0], stack, *arguments[1:], *context]
-        command += ["--no-notices", "--no-version-reporting", "--no-color", "--ci"]
-        before = len(self.sandbox.sagemaker.requests)
-        done = subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
-        calls = [operation for _, operation, _ in self.sandbox.sagemaker.requests[before:]]
-        step = Step(done.returncode, done.stdout + done.stderr, calls, self.sandbox.sagemaker.purchases())
-        cloudformation = self.sandbox.client("cloudformation")
-        with contextlib.suppress(cloudformation.exceptions.ClientError):  # the stack was deleted
-            described = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
-            step.status = described["StackStatus"]
-            step.outputs = "\n".join(output["OutputValue"] for output in described.get("Outputs", ()))
-            rows = cloudformation.list_stack_resources(StackName=stack)["StackResourceSummaries"]
-            kind = "Custom::SageMakerTrainingPlan"
-            step.resources = {
-                row["LogicalResourceId"]: row["PhysicalResourceId"]
-                for row in rows
-                if row["ResourceType"] == kind and not row["ResourceStatus"].startswith("DELETE")
-            }
-        return step
-
-    def deploy(self, **given: Any) -> Step:
-        return self.run("deploy", "--require-approval", "never", **given)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(speed=60, capacity=Capacity.of(CAPACITY)) as running:
-        running.client("sns").create_topic(Name="people")
-        yield running
-
-
-@pytest.fixture(scope="module")
-def project(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return Project(tmp_path_factory.mktemp("app"), sandbox)
-
-
-@pytest.fixture(scope="module")
-def story(project: Project) -> dict[str, Step]:
-    """Everything that happens to one plan, in order."""
-    key = project.key("nightly#1")
-    both = project.key("nightly#1", "nightly#2")
-    moved = {"inside": "Team", "construct": "Reserved"}
-    return {
-        "quoted": project.deploy(),
-        "bought": project.deploy(key=key),
-        "again": project.deploy(key=key),
-        "moved": project.deploy(key=key, **moved),
-        "deleted": project.run("destroy", "--force", **moved),
-        "made again": project.deploy(key=key, **moved),
-        "more": project.deploy(key=key, count=8, **moved),
-        "raised": project.deploy(key=both, generation=2, count=8, **moved),
-        "lowered": project.deploy(key=both, generation=1, count=8, **moved),
-        "destroyed": project.run("destroy", "--force", **moved),
-        "adopted": project.deploy(key=both, generation=2, count=8, **moved),
-    }
-
-
-def test_without_a_key_a_deploy_is_a_quote(story: dict[str, Step]) -> None:
+def test_without_a_key_a_deploy_is_a_quote(story: dict[str, Any]) -> None:
     quoted = story["quoted"]
     assert quoted.code == 0, quoted.said
     assert "training plan nightly: Quote. not bought: no purchase key is given; offered: 4 x ml.p5" in quoted.outputs
@@ -222,7 +28,7 @@ def test_without_a_key_a_deploy_is_a_quote(story: dict[str, Step]) -> None:
     assert (quoted.spent, quoted.purchases) == ([], [])
 
 
-def test_with_the_key_the_same_resource_buys_in_place(story: dict[str, Step]) -> None:
+def test_with_the_key_the_same_resource_buys_in_place(story: dict[str, Any]) -> None:
     quoted, bought = story["quoted"], story["bought"]
     assert bought.code == 0, bought.said
     assert bought.spent == ["CreateTrainingPlan"]
@@ -234,12 +40,12 @@ def test_with_the_key_the_same_resource_buys_in_place(story: dict[str, Step]) ->
     assert "bought for 11520.00 USD" in bought.outputs
 
 
-def test_deploying_again_spends_nothing(story: dict[str, Step]) -> None:
+def test_deploying_again_spends_nothing(story: dict[str, Any]) -> None:
     again = story["again"]
     assert (again.code, again.spent, len(again.purchases)) == (0, [], 1), again.said
 
 
-def test_a_construct_that_moves_and_gets_another_name_keeps_the_plan(story: dict[str, Step]) -> None:
+def test_a_construct_that_moves_and_gets_another_name_keeps_the_plan(story: dict[str, Any]) -> None:
     moved = story["moved"]
     assert moved.code == 0, moved.said
     assert moved.resources.keys().isdisjoint(story["bought"].resources)
@@ -247,7 +53,7 @@ def test_a_construct_that_moves_and_gets_another_name_keeps_the_plan(story: dict
     assert (moved.spent, len(moved.purchases)) == ([], 1)
 
 
-def test_a_stack_that_is_deleted_and_made_again_finds_the_plan(story: dict[str, Step]) -> None:
+def test_a_stack_that_is_deleted_and_made_again_finds_the_plan(story: dict[str, Any]) -> None:
     deleted, again = story["deleted"], story["made again"]
     assert (deleted.code, deleted.status, deleted.spent) == (0, "", []), deleted.said
     assert again.code == 0, again.said
@@ -255,7 +61,7 @@ def test_a_stack_that_is_deleted_and_made_again_finds_the_plan(story: dict[str, 
     assert (again.spent, len(again.purchases)) == ([], 1)
 
 
-def test_more_instances_are_refused_in_words_and_the_rollback_is_clean(story: dict[str, Step]) -> None:
+def test_more_instances_are_refused_in_words_and_the_rollback_is_clean(story: dict[str, Any]) -> None:
     more = story["more"]
     assert more.code == 1
     assert "this would be a second purchase" in more.said
@@ -265,7 +71,7 @@ def test_more_instances_are_refused_in_words_and_the_rollback_is_clean(story: di
     assert more.resources == story["made again"].resources
 
 
-def test_a_raised_generation_buys_a_second_plan_on_purpose(story: dict[str, Step]) -> None:
+def test_a_raised_generation_buys_a_second_plan_on_purpose(story: dict[str, Any]) -> None:
     raised = story["raised"]
     assert raised.code == 0, raised.said
     assert raised.spent == ["CreateTrainingPlan"]
@@ -273,7 +79,7 @@ def test_a_raised_generation_buys_a_second_plan_on_purpose(story: dict[str, Step
     assert set(raised.resources.values()) == {f"{ARN}nightly-2"}
 
 
-def test_a_lowered_generation_is_refused(story: dict[str, Step]) -> None:
+def test_a_lowered_generation_is_refused(story: dict[str, Any]) -> None:
     lowered = story["lowered"]
     assert (lowered.code, lowered.spent, len(lowered.purchases)) == (1, [], 2)
     assert "generation 1 is asked for after generation 2" in lowered.said
@@ -281,7 +87,7 @@ def test_a_lowered_generation_is_refused(story: dict[str, Step]) -> None:
     assert lowered.resources == story["raised"].resources
 
 
-def test_destroying_keeps_the_plan_and_says_so(story: dict[str, Step], sandbox: Sandbox) -> None:
+def test_destroying_keeps_the_plan_and_says_so(story: dict[str, Any], sandbox: Sandbox) -> None:
     destroyed = story["destroyed"]
     assert (destroyed.code, destroyed.status, destroyed.spent) == (0, "", []), destroyed.said
     assert "DELETE_SKIPPED" in destroyed.said
@@ -290,14 +96,14 @@ def test_destroying_keeps_the_plan_and_says_so(story: dict[str, Step], sandbox: 
     assert {"nightly", "nightly-2"} <= {plan["TrainingPlanName"] for plan in plans}
 
 
-def test_what_was_destroyed_is_adopted_and_not_bought_when_it_is_deployed_again(story: dict[str, Step]) -> None:
+def test_what_was_destroyed_is_adopted_and_not_bought_when_it_is_deployed_again(story: dict[str, Any]) -> None:
     adopted = story["adopted"]
     assert adopted.code == 0, adopted.said
     assert set(adopted.resources.values()) == {f"{ARN}nightly-2"}
     assert (adopted.spent, len(adopted.purchases)) == ([], 2)
 
 
-def test_the_roles_allow_every_call_that_the_functions_made(story: dict[str, Step], sandbox: Sandbox) -> None:
+def test_the_roles_allow_every_call_that_the_functions_made(story: dict[str, Any], sandbox: Sandbox) -> None:
     """IAM is not enforced by the sandbox, so its log of calls is held against the deployed policies."""
     iam = sandbox.client("iam")
     for role in ("BuyerRole", "WatcherRole"):
@@ -311,12 +117,6 @@ def test_the_roles_allow_every_call_that_the_functions_made(story: dict[str, Ste
         assert made <= allowed
 
 
-def commands(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    code = main(list(arguments))
-    caught = capsys.readouterr()
-    return code, caught.out + caught.err
-
-
 @pytest.fixture
 def shell(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `gpucap sandbox start` lets a person export."""
@@ -325,16 +125,14 @@ def shell(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("shell")
-def test_a_quote_on_the_command_line_shows_offerings_and_buys_nothing(
-    sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_quote_on_the_command_line_shows_offerings_and_buys_nothing(sandbox: Sandbox, gpucap: Gpucap) -> None:
     before = len(sandbox.sagemaker.purchases())
     wanted = ("quote", "ml.p5.48xlarge", "--count", "4", "--days", "3")
-    code, text = commands(capsys, *wanted)
+    code, text = gpucap(*wanted)
     assert code == 0
     assert "40.0000 USD" in text
     assert "nothing was bought" in text
-    code, text = commands(capsys, *wanted, "--format", "json")
+    code, text = gpucap(*wanted, "--format", "json")
     best, *_ = json.loads(text)["offerings"]
     assert (best["upfront_fee"], best["price_per_instance_hour"], best["hours"]) == ("11520.00", "40.0000", 72.0)
     assert best["segments"][0]["availability_zone"] == "us-east-1a"
@@ -343,7 +141,7 @@ def test_a_quote_on_the_command_line_shows_offerings_and_buys_nothing(
 
 @pytest.mark.usefixtures("shell")
 def test_a_plan_that_needs_approval_is_bought_by_the_deploy_after_it_and_by_nothing_else(
-    project: Project, sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
+    project: Any, sandbox: Sandbox, gpucap: Gpucap
 ) -> None:
     key = project.key("weekly#1")
     asked = project.deploy(stack="Asked", key=key)
@@ -353,24 +151,26 @@ def test_a_plan_that_needs_approval_is_bought_by_the_deploy_after_it_and_by_noth
     command = next(line.strip() for line in notice.message.splitlines() if "gpucap approve" in line)
     assert command == "gpucap approve weekly --max-fee 11520.00"
     before = len(sandbox.sagemaker.purchases())
-    code, text = commands(capsys, *command.split()[1:], "--format", "json")
+    code, text = gpucap(*command.split()[1:], "--format", "json")
     assert (code, json.loads(text)["max_fee"]) == (0, "11520.00")
     assert len(sandbox.sagemaker.purchases()) == before
     bought = project.deploy(stack="Asked", key=key, again="monday")
     assert (bought.code, bought.spent) == (0, ["CreateTrainingPlan"]), bought.said
     assert "bought for 11520.00 USD" in bought.outputs
-    code, text = commands(capsys, *command.split()[1:])
+    code, text = gpucap(*command.split()[1:])
     assert (code, "weekly#1 is bought already" in text) == (2, True)
 
 
 @pytest.mark.usefixtures("shell")
-def test_a_quote_for_what_is_not_offered_shows_near_misses_and_ends_with_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quote_for_what_is_not_offered_shows_near_misses_and_ends_with_1(
+    gpucap: Gpucap,
+) -> None:
     wanted = ("quote", "ml.p5.48xlarge", "--count", "4", "--days", "2")
-    code, text = commands(capsys, *wanted)
+    code, text = gpucap(*wanted)
     assert code == 1
     assert "nothing is offered for 4 x ml.p5.48xlarge for 48 hours" in text
     assert "near misses" in text
-    code, text = commands(capsys, *wanted, "--format", "json")
+    code, text = gpucap(*wanted, "--format", "json")
     assert (code, json.loads(text)["offerings"]) == (1, [])
     assert {row["hours"] for row in json.loads(text)["near"]} == {72.0}
 
@@ -393,16 +193,11 @@ def test_a_quote_for_what_is_not_offered_shows_near_misses_and_ends_with_1(capsy
         (("approve", "x", "--max-fee", "1", "--profile", "nobody"), "profiles stand in ~/.aws/config"),
     ],
 )
-def test_what_a_command_cannot_use_is_refused_in_words(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
-) -> None:
-    code, text = commands(capsys, *arguments)
+def test_what_a_command_cannot_use_is_refused_in_words(gpucap: Gpucap, arguments: tuple[str, ...], words: str) -> None:
+    code, text = gpucap(*arguments)
     assert code == 2
     assert words in text
     assert "Traceback" not in text
-
-
-WATCHED = ("later", "slow")
 
 
 @dataclass
@@ -446,7 +241,7 @@ class Watch:
 
 
 @pytest.fixture(scope="module")
-def watch(project: Project, story: dict[str, Step]) -> Watch:
+def watch(project: Any, story: dict[str, Any]) -> Watch:
     sandbox = project.sandbox
     begun = sandbox.clock.now()
     deployed = project.deploy(stack="Later", key=project.key("later#1", "slow#1"))
