@@ -8,9 +8,12 @@ BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 PYTHON_READY := $(VENV)/.ready
 NODE_READY := node_modules/.ready
-SANDBOXED := tests/sandbox tests/workflow tests/e2e
+# What runs a sandbox: parts of it, and whole stories in it. Much of their time is waiting, so that they run side by side.
+PARTS := tests/sandbox
+STORIES := tests/workflow tests/e2e
+SANDBOXED := $(PARTS) $(STORIES)
 
-.PHONY: help setup demo test test-sandbox test-rest test-fast lint types bench docs lock clean
+.PHONY: help setup demo test test-parts test-stories test-rest test-fast lint types bench docs lock clean
 
 help:  ## Say what each target does.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,10 +36,13 @@ demo: setup  ## Deploy the reference app to the sandbox with the CDK CLI and run
 	@gpucap demo
 
 test: setup lint types  ## Lint, type-check and run every test: those that run a sandbox beside those that do not.
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-sandbox test-rest
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-parts test-stories test-rest
 
-test-sandbox: setup
-	@pytest $(SANDBOXED)
+test-parts: setup
+	@pytest $(PARTS)
+
+test-stories: setup
+	@pytest $(STORIES)
 
 test-rest: setup
 	@pytest tests $(SANDBOXED:%=--ignore=%)
