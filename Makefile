@@ -58,7 +58,7 @@ lint: setup  ## Ruff (rules and format) and the import contracts.
 types: setup  ## mypy, strict.
 	@mypy
 
-bench: setup  ## Print the performance ratios side by side; never fails on a slow machine.
+bench: setup  ## Print the performance ratios and a week of scarcity, side by side; never fails on a slow machine.
 	@python -m bench
 
 docs: setup  ## Regenerate docs/rules.md and docs/api.md.
