@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-__all__ = ["add_options", "client", "in_words"]
+__all__ = ["add_options", "client", "in_words", "region"]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,16 +26,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def client(args: argparse.Namespace, service: str) -> Any:
-    """Return a client with the caller's own credentials; it signs every request, so IAM decides."""
+def client(args: argparse.Namespace, service: str, region: str | None = None) -> Any:
+    """Return a client with the caller's own credentials; it signs every request, so IAM decides.
+
+    ``region`` replaces the caller's for a service that has few.
+    """
     from botocore.config import Config  # noqa: PLC0415 - only commands that call AWS pay for it
+
+    session = _session(args)
+    config = Config(retries={"total_max_attempts": 3, "mode": "standard"}, connect_timeout=5, read_timeout=30)
+    where = region or _region(args, session)
+    return session.create_client(service, region_name=where, endpoint_url=args.endpoint_url, config=config)
+
+
+def region(args: argparse.Namespace) -> str | None:
+    """Return the caller's region, as far as it is set anywhere."""
+    with in_words():
+        return _region(args, _session(args))
+
+
+def _session(args: argparse.Namespace) -> Any:
     from botocore.session import Session  # noqa: PLC0415
 
-    session = Session(profile=args.profile)
-    config = Config(retries={"total_max_attempts": 3, "mode": "standard"}, connect_timeout=5, read_timeout=30)
+    return Session(profile=args.profile)
+
+
+def _region(args: argparse.Namespace, session: Any) -> str | None:
     # botocore alone reads AWS_DEFAULT_REGION only.
-    region = args.region or os.environ.get("AWS_REGION") or session.get_config_variable("region")
-    return session.create_client(service, region_name=region, endpoint_url=args.endpoint_url, config=config)
+    return args.region or os.environ.get("AWS_REGION") or session.get_config_variable("region")
 
 
 @contextlib.contextmanager

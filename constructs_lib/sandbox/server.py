@@ -23,6 +23,7 @@ from werkzeug.serving import make_server
 
 from . import moto_time, states
 from .alarms import Alarms
+from .autoscaling import variant_targets
 from .clock import Clock
 from .cloudformation import RESPONSE_PREFIX, CloudFormation
 from .context import ACCOUNT, Context
@@ -32,8 +33,9 @@ from .faults import Faults
 from .front import Front
 from .lambdas import Lambdas
 from .patches import Patches
+from .price_list import PriceList
 from .protocol import json_response
-from .sagemaker import CONTROL_PREFIX, Capacity, Control, SageMaker
+from .sagemaker import CONTROL_PREFIX, Capacity, Control, Runtime, SageMaker
 from .service_quotas import ServiceQuotas
 from .tasks import Tasks
 from .throttling import throttle
@@ -246,14 +248,22 @@ class Sandbox:
         undo.callback(self._tasks.stopping.set)
         self._front = Front(self.context, self.lambdas)
         self._quotas = ServiceQuotas(self.context, self._capacity.quotas)
+        self._prices = PriceList(self.context, self._capacity.prices)
         self._front.services |= {
             "sagemaker": self._ask_sagemaker,
+            "sagemaker-runtime": Runtime(self.sagemaker.endpoints).handle,
             "servicequotas": self._ask_quotas,
+            "pricing": self._ask_prices,
             "cloudformation": self._ask_cloudformation,
         }
         self._front.mounted[RESPONSE_PREFIX] = self.cloudformation.responses.app
         self._front.mounted[CONTROL_PREFIX] = Control(self.sagemaker).app
-        self._front.after |= {"events": events.refresh, "scheduler": events.refresh}
+        self.sagemaker.scaling.follow(lambda: variant_targets(self.context))
+        self._front.after |= {
+            "events": events.refresh,
+            "scheduler": events.refresh,
+            "application-autoscaling": self.sagemaker.scaling.refresh,
+        }
         self._seed()
         self._serve(listener, undo)
 
@@ -262,6 +272,9 @@ class Sandbox:
 
     def _ask_quotas(self, call: Call) -> Response:
         return json_response(self._quotas.handle(call.operation, call.request))
+
+    def _ask_prices(self, call: Call) -> Response:
+        return json_response(self._prices.handle(call.operation, call.request))
 
     def _ask_cloudformation(self, call: Call) -> Response:
         return 200, {"Content-Type": "text/xml"}, self.cloudformation.handle(call.operation, call.request)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from constructs_lib.facts import instance_types
 from constructs_lib.sandbox.errors import SandboxError
 
 from .capacity_file import read_capacity
-from .seeds import UNLIMITED, EndpointTimes, JobTimes, Level, OfferingSeed, PlanSeed
+from .seeds import UNLIMITED, EndpointTimes, JobTimes, Level, OfferingSeed, PlanSeed, spot_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,9 +34,13 @@ class Capacity:
         that older jobs still hold do not come back to it.
     default_free
         What is free of every other type: unlimited unless told.
+    spot
+        Levels of free spot instances, as `types`; other types are unlimited.
     quotas
         Instances allowed, by quota name such as ``ml.g5.48xlarge for training job usage``. A quota that is not named
         is unlimited.
+    prices
+        USD for an instance hour by type, as the Price List tells them; other types have no price there.
     plans
         Training plans that exist from the start.
     offerings
@@ -59,7 +64,9 @@ class Capacity:
 
     types: Mapping[str, Mapping[str | None, tuple[Level, ...]]] = field(default_factory=dict)
     default_free: float = UNLIMITED
+    spot: Mapping[str, Mapping[str | None, tuple[Level, ...]]] = field(default_factory=dict)
     quotas: Mapping[str, int] = field(default_factory=dict)
+    prices: Mapping[str, str] = field(default_factory=dict)
     plans: tuple[PlanSeed, ...] = ()
     offerings: tuple[OfferingSeed, ...] = ()
     job: JobTimes = JobTimes()  # noqa: RUF009  frozen
@@ -92,6 +99,14 @@ class Capacity:
         """Read a capacity file's content given as plain data; errors are those of `load`."""
         return cls.parse(yaml.safe_dump(dict(document), sort_keys=False))
 
+    def pools(self) -> dict[str, Mapping[str | None, tuple[Level, ...]]]:
+        """Return the levels of all pools: On-Demand by the type's name, spot by `spot_pool`."""
+        return {**self.types, **{spot_pool(name): zones for name, zones in self.spot.items()}}
+
+    def default_of(self, pool: str) -> float:
+        """Return what is free in a pool without levels."""
+        return self.default_free if pool in instance_types() else UNLIMITED
+
     def job_times(self, job_name: str) -> JobTimes:
         """Return how long the phases of one job take."""
         return next((times for name, times in self.overrides if fnmatch.fnmatchcase(job_name, name)), self.job)
@@ -104,7 +119,7 @@ class Capacity:
 
     def lines(self) -> Iterator[str]:
         """Yield what is free, for a person to read; defaults are stated."""
-        for name, zones in self.types.items():
+        for name, zones in self.pools().items():
             for zone, levels in zones.items():
                 yield f"{name}{f' in {zone}' if zone else ''}: {_timeline(levels)}"
         yield f"other types: {_number(self.default_free)}"
@@ -122,8 +137,12 @@ class Capacity:
 def _timeline(levels: tuple[Level, ...]) -> str:
     if len(levels) == 1 and levels[0].at.seconds == -UNLIMITED:
         return f"{_number(levels[0].free)} free"
-    changes = [f"{_number(level.free)} {_when(level)}" for level in levels]
+    changes = [f"{_number(level.free)} {_when(level)}{_interrupting(level)}" for level in levels]
     return ", ".join(["0 free", *changes])
+
+
+def _interrupting(level: Level) -> str:
+    return " with an interruption" if level.interrupts else ""
 
 
 def _when(level: Level) -> str:

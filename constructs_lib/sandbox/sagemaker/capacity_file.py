@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
@@ -13,7 +14,19 @@ from constructs_lib.sandbox.errors import SandboxError
 from .plans_file import read_offerings, read_plans
 from .quotas import PLANS_QUOTA, USAGES, reserved_quota
 from .seeds import UNLIMITED, EndpointTimes, JobTimes, Level, Moment
-from .yaml_reader import Reader, Refusal, a_duration, a_moment, a_zone, at_key, did_you_mean, text_up_to, whole
+from .yaml_reader import (
+    Reader,
+    Refusal,
+    a_duration,
+    a_moment,
+    a_zone,
+    an_amount,
+    at_key,
+    did_you_mean,
+    text_up_to,
+    whole,
+    yes_or_no,
+)
 
 if TYPE_CHECKING:
     from .yaml_reader import Parser
@@ -55,33 +68,38 @@ def _free(reader: Reader, node: yaml.Node, path: str) -> float:
         raise Refusal(node, path, "a whole number of 0 or more, or unlimited") from None
 
 
-def _level(reader: Reader, node: yaml.Node, path: str) -> Level:
-    row = reader.mapping(node, path, {"at": a_moment, "free": _free}, required=("at", "free"))
-    return Level(row.get("at", Moment(0)), row.get("free", 0))
+def _level(reader: Reader, node: yaml.Node, path: str, more: dict[str, Parser]) -> Level:
+    row = reader.mapping(node, path, {"at": a_moment, "free": _free, **more}, required=("at", "free"))
+    return Level(row.get("at", Moment(0)), row.get("free", 0), row.get("interrupt", False))
 
 
-def _levels(reader: Reader, node: yaml.Node, path: str) -> tuple[Level, ...]:
+def _levels(reader: Reader, node: yaml.Node, path: str, more: dict[str, Parser]) -> tuple[Level, ...]:
     if isinstance(node, yaml.ScalarNode):
         return (Level(Moment(float("-inf"), absolute=True), _free(reader, node, path)),)
-    return reader.sequence(node, path, _level, "a number, unlimited, or a list of {at: 25m, free: 8}")
+    return reader.sequence(
+        node, path, partial(_level, more=more), "a number, unlimited, or a list of {at: 25m, free: 8}"
+    )
 
 
-def _supply(reader: Reader, node: yaml.Node, path: str) -> dict[str | None, tuple[Level, ...]]:
+def _supply(reader: Reader, node: yaml.Node, path: str, more: dict[str, Parser]) -> dict[str | None, tuple[Level, ...]]:
     if not isinstance(node, yaml.MappingNode):
-        return {None: _levels(reader, node, path)}
+        return {None: _levels(reader, node, path, more)}
     pairs = reader.pairs(node, path, "")
     if not pairs:
         raise Refusal(node, path, "at least one zone, such as us-east-1a: 8")
-    return {a_zone(reader, key, path): reader.attempt(_levels, value, at_key(path, zone)) for key, zone, value in pairs}
+    levels = partial(_levels, more=more)
+    return {a_zone(reader, key, path): reader.attempt(levels, value, at_key(path, zone)) for key, zone, value in pairs}
 
 
-def _types(reader: Reader, node: yaml.Node, path: str) -> dict[str, dict[str | None, tuple[Level, ...]]]:
+def _types(
+    reader: Reader, node: yaml.Node, path: str, more: dict[str, Parser]
+) -> dict[str, dict[str | None, tuple[Level, ...]]]:
     found = {}
     for key, name, value in reader.pairs(node, path, "a mapping of instance types, such as ml.p5.48xlarge: 8"):
         if name not in instance_types():
             near = did_you_mean(name, instance_types())
             reader.note(key, at_key(path, name), f"no such instance type; give one such as ml.p5.48xlarge{near}")
-        found[name] = reader.attempt(_supply, value, at_key(path, name))
+        found[name] = reader.attempt(partial(_supply, more=more), value, at_key(path, name))
     return found
 
 
@@ -98,6 +116,11 @@ def _quotas(reader: Reader, node: yaml.Node, path: str) -> dict[str, int]:
             )
         found[name] = reader.attempt(whole(0), value, at_key(path, name))
     return found
+
+
+def _prices(reader: Reader, node: yaml.Node, path: str) -> dict[str, str]:
+    pairs = reader.pairs(node, path, "a mapping of instance types to amounts, such as ml.g5.xlarge: 1.41")
+    return {name: reader.attempt(an_amount, value, at_key(path, name)) for _, name, value in pairs}
 
 
 def _is_quota(name: str) -> bool:
@@ -143,9 +166,11 @@ def _top(reader: Reader, node: yaml.Node, path: str) -> dict[str, Any]:
 
 
 _TOP: dict[str, Parser] = {
-    "types": _types,
+    "types": partial(_types, more={}),
     "default_free": _free,
+    "spot": partial(_types, more={"interrupt": yes_or_no}),
     "quotas": _quotas,
+    "prices": _prices,
     "plans": read_plans,
     "offerings": read_offerings,
     "job": _by_name(JobTimes, _TIMES, "'nightly-*': {runtime: 5m}"),

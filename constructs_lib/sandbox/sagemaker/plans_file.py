@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from .seeds import ExtensionSeed, Moment, OfferingSeed, Payment, PlanSeed, Price, SegmentSeed
-from .yaml_reader import Reader, a_duration, a_moment, a_zone, at_key, matching, one_of, text_up_to, whole
+from .yaml_reader import Reader, a_duration, a_moment, a_zone, an_amount, at_key, matching, one_of, text_up_to, whole
 
 if TYPE_CHECKING:
     from .yaml_reader import Parser
@@ -107,13 +107,13 @@ def _one_or_more(parse: Parser, allowed: str) -> Parser:
 
 
 def _level(reader: Reader, node: yaml.Node, path: str) -> tuple[Moment, str]:
-    row = reader.mapping(node, path, {"at": a_moment, "amount": _amount}, required=("at", "amount"))
+    row = reader.mapping(node, path, {"at": a_moment, "amount": an_amount}, required=("at", "amount"))
     return row.get("at", Moment(0)), row.get("amount", "0")
 
 
 def _amounts(reader: Reader, node: yaml.Node, path: str) -> tuple[tuple[Moment, str], ...]:
     if isinstance(node, yaml.ScalarNode):
-        return ((Moment(float("-inf"), absolute=True), _amount(reader, node, path)),)
+        return ((Moment(float("-inf"), absolute=True), an_amount(reader, node, path)),)
     return reader.sequence(node, path, _level, "an amount, or a list of {at: 25m, amount: 66000.00}")
 
 
@@ -128,10 +128,9 @@ def _payment(reader: Reader, node: yaml.Node, path: str) -> Payment:
 def _extension(reader: Reader, node: yaml.Node, path: str) -> ExtensionSeed:
     if isinstance(node, yaml.ScalarNode) and node.value == "none":
         return ExtensionSeed(days=())
-    return ExtensionSeed(**reader.mapping(node, path, {"days": _days, "price": _amount, "payment": _payment}))
+    return ExtensionSeed(**reader.mapping(node, path, {"days": _days, "price": an_amount, "payment": _payment}))
 
 
-_amount = matching(r"\d+(\.\d+)?", "an amount such as 60000.00")
 _days = _one_or_more(whole(1), "a number of days, or a list of them")
 _targets = _one_or_more(one_of("SageMakerResourceName"), "a target, or a list of them")
 _counts = _one_or_more(whole(1), "a number of instances, or a list of them")
@@ -154,7 +153,7 @@ _PLAN: dict[str, Parser] = {
     "name": matching(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,63}", "a plan name: up to 64 letters, digits and inner hyphens"),
     "target": one_of("SageMakerResourceName"),
     "status": one_of("TrainingPlanStatus"),
-    "upfront_fee": _amount,
+    "upfront_fee": an_amount,
     "tags": _tags,
 }
 _OFFERING: dict[str, Parser] = {

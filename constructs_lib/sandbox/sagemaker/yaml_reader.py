@@ -25,12 +25,14 @@ __all__ = [
     "a_moment",
     "a_text",
     "a_zone",
+    "an_amount",
     "at_key",
     "did_you_mean",
     "matching",
     "one_of",
     "text_up_to",
     "whole",
+    "yes_or_no",
 ]
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[dhms])+|0")
@@ -152,6 +154,10 @@ def matching(pattern: str, allowed: str) -> Parser:
     return parse
 
 
+an_amount = matching(r"\d+(\.\d+)?", "an amount such as 60000.00")
+"""Reads an amount of money, kept as text."""
+
+
 def whole(least: int) -> Parser:
     """Return a parser of a whole number of `least` or more."""
 
@@ -161,6 +167,13 @@ def whole(least: int) -> Parser:
         raise Refusal(node, path, f"a whole number of {least} or more")
 
     return parse
+
+
+def yes_or_no(_: Reader, node: yaml.Node, path: str) -> bool:
+    """Read true or false."""
+    if isinstance(node, yaml.ScalarNode) and node.value in ("true", "false"):
+        return bool(node.value == "true")
+    raise Refusal(node, path, "true or false")
 
 
 def a_duration(_: Reader, node: yaml.Node, path: str) -> float:
