@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from constructs_lib.model.price import PriceCeiling
     from constructs_lib.model.window import CapacityWindow
     from constructs_lib.settings import Settings
+    from constructs_lib.workloads.endpoint_keeper import EndpointKeeper
+    from constructs_lib.workloads.endpoint_scaling import EndpointScaling
     from constructs_lib.workloads.kit import CapacityKit
+    from constructs_lib.workloads.on_expiry import OnExpiry
+    from constructs_lib.workloads.pooled_endpoint_config import PooledEndpointConfig
+    from constructs_lib.workloads.reserved_endpoint import ReservedEndpoint
+    from constructs_lib.workloads.reserved_endpoint_config import ReservedEndpointConfig
     from constructs_lib.workloads.training_job import PreferenceTrainingJob
 
 __all__ = [
@@ -32,14 +38,20 @@ __all__ = [
     "CapacityRules",
     "CapacityRulesPlugin",
     "CapacityWindow",
+    "EndpointKeeper",
+    "EndpointScaling",
     "HasTrainingPlanArn",
     "ITrainingPlan",
     "InputChannel",
     "InstancePreference",
     "InstanceTypeGuardrail",
+    "OnExpiry",
+    "PooledEndpointConfig",
     "PreferenceTrainingJob",
     "PriceCeiling",
     "PurchaseGuardrail",
+    "ReservedEndpoint",
+    "ReservedEndpointConfig",
     "Settings",
     "TrainingJobSpec",
     "TrainingPlan",
@@ -54,14 +66,20 @@ _HOME = {
     "CapacityRules": "constructs_lib.checks",
     "CapacityRulesPlugin": "constructs_lib.checks",
     "CapacityWindow": "constructs_lib.model.window",
+    "EndpointKeeper": "constructs_lib.workloads.endpoint_keeper",
+    "EndpointScaling": "constructs_lib.workloads.endpoint_scaling",
     "HasTrainingPlanArn": "constructs_lib.model",
     "ITrainingPlan": "constructs_lib.capacity.plan_base",
     "InputChannel": "constructs_lib.model",
     "InstancePreference": "constructs_lib.model",
     "InstanceTypeGuardrail": "constructs_lib.guardrails.instance_types",
+    "OnExpiry": "constructs_lib.workloads.on_expiry",
+    "PooledEndpointConfig": "constructs_lib.workloads.pooled_endpoint_config",
     "PreferenceTrainingJob": "constructs_lib.workloads.training_job",
     "PriceCeiling": "constructs_lib.model.price",
     "PurchaseGuardrail": "constructs_lib.guardrails.purchases",
+    "ReservedEndpoint": "constructs_lib.workloads.reserved_endpoint",
+    "ReservedEndpointConfig": "constructs_lib.workloads.reserved_endpoint_config",
     "Settings": "constructs_lib.settings",
     "TrainingJobSpec": "constructs_lib.model",
     "TrainingPlan": "constructs_lib.capacity.training_plan",
