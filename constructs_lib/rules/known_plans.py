@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import InvalidInputError
@@ -22,6 +23,7 @@ class Plan:
     """A training plan as far as it is known; ``None`` and empty mean "not known".
 
     ``bought_by`` is the purchase in the same app. ``zones`` are names and ids of the zones of its reserved capacity.
+    ``shortest`` is the length of its shortest segment, or at least of the whole.
     """
 
     name: str | None = None
@@ -32,6 +34,7 @@ class Plan:
     starts: datetime | None = None
     ends: datetime | None = None
     zones: tuple[tuple[str, ...], ...] = ()
+    shortest: timedelta | None = None
     status: str | None = None
     bought_by: Subject | None = field(default=None, repr=False)
 
@@ -142,8 +145,17 @@ def _described(plan: Mapping[str, Any]) -> Plan:
                 )
             )
         ),
+        shortest=min(filter(None, map(_length, reserved)), default=_length(plan)),
         status=known_text(plan.get("Status")),
     )
+
+
+def _length(lasting: Mapping[str, Any]) -> timedelta | None:
+    start, end = moment(lasting.get("StartTime")), moment(lasting.get("EndTime"))
+    hours = number(lasting.get("DurationHours"))
+    if start and end:
+        return end - start
+    return None if hours is None else timedelta(hours=hours, minutes=number(lasting.get("DurationMinutes")) or 0)
 
 
 def _bought(purchase: Subject) -> Plan:
@@ -155,5 +167,6 @@ def _bought(purchase: Subject) -> Plan:
         instance_type=known_text(data.get("InstanceType")),
         instance_count=None if count is None else int(count),
         targets=frozenset(t for t in map(known_text, items(data.get("TargetResources"))) if t),
+        shortest=_length({"DurationHours": data.get("DurationHours")}),
         bought_by=purchase,
     )

@@ -13,7 +13,7 @@ from constructs_lib.rules.subjects import Kind
 __all__ = ["AREAS", "area_of", "find_rule", "rule_ids", "rules", "rules_for"]
 
 _JOBS = (Kind.TRAINING_JOB, Kind.PROCESSING_JOB, Kind.TUNING_JOB, Kind.AUTO_ML_JOB)
-_ENDPOINTS = (Kind.ENDPOINT_CONFIG, Kind.ENDPOINT, Kind.SCALABLE_TARGET)
+_ENDPOINTS = (Kind.ENDPOINT_CONFIG, Kind.RESERVED_ENDPOINT, Kind.ENDPOINT, Kind.SCALABLE_TARGET)
 
 # Which folder's rules may judge which kind of subject: the launcher must not compile rules it never asks.
 AREAS: dict[str, tuple[Kind, ...]] = {

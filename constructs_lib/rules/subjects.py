@@ -36,7 +36,11 @@ class Kind(StrEnum):
     AUTO_ML_JOB = "auto-ml-job"
     """A CreateAutoMLJob or CreateAutoMLJobV2 request."""
     ENDPOINT_CONFIG = "endpoint-config"
-    """A CreateEndpointConfig request, or the properties of AWS::SageMaker::EndpointConfig."""
+    """A CreateEndpointConfig request, or the properties of AWS::SageMaker::EndpointConfig. about: ``Reconciled``,
+    whether it is one of a reserved endpoint, which is made only while its plan is active."""
+    RESERVED_ENDPOINT = "reserved-endpoint"
+    """The properties of Custom::SageMakerReservedEndpoint. Its configurations are subjects of their own, see
+    `constructs_lib.rules.reserved_endpoints`."""
     ENDPOINT = "endpoint"
     """A CreateEndpoint request, or the properties of AWS::SageMaker::Endpoint."""
     SCALABLE_TARGET = "scalable-target"

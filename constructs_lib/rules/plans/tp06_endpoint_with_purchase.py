@@ -25,12 +25,14 @@ from constructs_lib.rules.uses import uses_of
         Severity.WARNING: "the plan is bought in another stack of the app",
     },
     why="the endpoint configuration is refused until the plan is active, and the stack rolls back around a plan that "
-    " cannot be given back; training jobs may wait on a scheduled plan, endpoints may not",
+    "cannot be given back; training jobs may wait on a scheduled plan, endpoints may not",
     fix="use ReservedEndpoint, which makes the endpoint when the plan is active, or deploy the endpoint after that",
     source="SageMaker guide, training-plan-utilization-for-inference-endpoints",
 )
 def endpoint_with_purchase(subject: Subject, app: App) -> Findings:
-    """Look for the purchase behind each reservation."""
+    """Look for the purchase behind each reservation; one that waits for its plan may stand beside the purchase."""
+    if subject.about.get("Reconciled"):
+        return
     for use in uses_of(subject):
         plan = plan_of(use.reference, subject, app)
         if plan.bought_by is not None and plan.bought_by.stack == subject.stack:

@@ -3,7 +3,7 @@
 from constructs_lib.facts.capacity import plan_targets
 from constructs_lib.rules.authoring import App, Findings, Phase, Severity, Subject, error, rule, unverified, warning
 from constructs_lib.rules.known_plans import plan_of
-from constructs_lib.rules.uses import CONSUMERS, uses_of
+from constructs_lib.rules.uses import CONSUMERS, Use, uses_of
 
 
 @rule(
@@ -27,7 +27,12 @@ def plan_over(subject: Subject, app: App) -> Findings:
             yield error(f"{plan.label} is {plan.status}", use.at)
         elif plan.ends and app.now and plan.ends <= app.now:
             yield warning(f"{plan.label} ended at {plan.ends.isoformat()}", use.at)
-        elif plan.status and plan.status != "Active" and plan_targets()[use.target].needs_active:
+        elif plan.status and plan.status != "Active" and _needs_active(use):
             yield error(f"{plan.label} is {plan.status}, and an endpoint needs it Active", use.at)
         elif plan.status is None and not (plan.ends and app.now):
             yield unverified(f"whether {plan.label} is running is not known here", use.at)
+
+
+def _needs_active(use: Use) -> bool:
+    """Tell whether the use is refused on a plan that is not active yet; a reserved endpoint waits for it."""
+    return plan_targets()[use.target].needs_active and not use.subject.about.get("Reconciled")

@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.model.endpoint_names import RESERVED_ENDPOINT
 from constructs_lib.rules.readers.document import Document, dotted
 from constructs_lib.rules.readers.reading import Reading
 from constructs_lib.rules.readers.resolver import Resolver
+from constructs_lib.rules.reserved_endpoints import subjects_of
 from constructs_lib.rules.subjects import Carrier, Kind, Subject
 
 if TYPE_CHECKING:
@@ -185,6 +187,11 @@ def _event_rule(resource: Resource, _resources: list[Resource], reading: Reading
         reading.subjects.append(resource.subject(Kind.EVENT_PATTERN, pattern, "Properties", "EventPattern"))
 
 
+def _reserved_endpoint(resource: Resource, _resources: list[Resource], reading: Reading) -> None:
+    path = dotted(resource.place("Properties"))
+    reading.subjects.extend(subjects_of(resource.properties, path=path, **resource.surroundings()))
+
+
 def _aws_custom_resource(resource: Resource, _resources: list[Resource], reading: Reading) -> None:
     """Read CDK's AwsCustomResource: each hook is a call, written as JSON text."""
     latest = str(resource.properties.get("InstallLatestAwsSdk", "true")).lower() == "true"
@@ -250,6 +257,7 @@ _READERS: dict[str, Callable[[Resource, list[Resource], Reading], None]] = {
     "AWS::EC2::LaunchTemplate": _launch_template,
     "AWS::Events::Rule": _event_rule,
     "Custom::AWS": _aws_custom_resource,
+    RESERVED_ENDPOINT: _reserved_endpoint,
     "AWS::Scheduler::Schedule": _schedule,
     "AWS::CodeBuild::Project": _build_project,
     "AWS::StepFunctions::StateMachine": _state_machine,

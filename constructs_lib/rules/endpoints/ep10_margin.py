@@ -1,0 +1,77 @@
+"""The margin leaves time to leave the plan, and time on it."""
+
+from datetime import timedelta
+
+from constructs_lib.facts.capacity import plan_targets
+from constructs_lib.rules.authoring import (
+    App,
+    Findings,
+    Kind,
+    Severity,
+    Subject,
+    error,
+    is_unresolved,
+    rule,
+    unverified,
+    warning,
+)
+from constructs_lib.rules.known_plans import plan_of
+from constructs_lib.rules.values import items, mapping, number, show
+
+_RUNS = 2
+_TIMEOUT = "VariantInstanceProvisionTimeoutInSeconds"
+
+
+@rule(
+    "GPU-EP10",
+    title="a margin that leaves no time on the plan, or too little to leave it",
+    kinds=(Kind.RESERVED_ENDPOINT,),
+    finds={
+        Severity.ERROR: "a margin that takes a whole segment of the plan, or is shorter than two periods of the keeper",
+        Severity.WARNING: "a margin shorter than two periods and the time that the move may look for capacity",
+    },
+    why="the endpoint would never come up, or would still be on the plan when its capacity is taken away",
+    fix="choose a margin between two periods and the segment, such as 15 minutes; the move has to fit into it",
+    source="SageMaker guide, training-plan-utilization-for-inference-endpoints",
+)
+def margin(subject: Subject, app: App) -> Findings:
+    """Hold the margin against the keeper's period, the move and the plan."""
+    given, every = subject.data.get("MarginSeconds"), number(subject.data.get("PeriodSeconds"))
+    seconds, at = number(given), "MarginSeconds"
+    if is_unresolved(given):
+        yield unverified("the margin is not known here", at)
+    elif seconds is None or seconds < 0:
+        yield error(f"MarginSeconds is {show(given)}; a number of seconds is needed", at)
+    else:
+        yield from _short(seconds, every, subject, at)
+        yield from _long(seconds, subject, app, at)
+
+
+def _short(seconds: float, every: float | None, subject: Subject, at: str) -> Findings:
+    if every is None:
+        yield unverified("whether the margin holds two periods of the keeper is not known here", at)
+        return
+    search = max(_search(subject), default=0)
+    if seconds < _RUNS * every:
+        yield error(f"the margin is {seconds} seconds; two periods of the keeper are {_RUNS * every}", at)
+    elif seconds < _RUNS * every + search:
+        words = (
+            f"the margin is {seconds} seconds; two periods and the search for capacity take {_RUNS * every + search}"
+        )
+        yield warning(words, at)
+
+
+def _search(subject: Subject) -> list[int | float]:
+    config = mapping(mapping(subject.data.get("OnExpiry")).get("EndpointConfig"))
+    found = [number(mapping(variant).get(_TIMEOUT)) for variant in items(config.get("ProductionVariants"))]
+    return [seconds for seconds in found if seconds is not None]
+
+
+def _long(seconds: float, subject: Subject, app: App, at: str) -> Findings:
+    plan = plan_of(subject.data.get("TrainingPlanArn"), subject, app)
+    lead = timedelta(seconds=seconds, minutes=plan_targets()["endpoint"].early_end_minutes)
+    if plan.shortest is None:
+        yield unverified(f"whether the margin leaves time on {plan.label} is not known here", at)
+    elif lead >= plan.shortest:
+        words = f"the margin and the {plan_targets()['endpoint'].early_end_minutes} minutes that are not usable take "
+        yield error(f"{words}{lead}; {plan.label} has a segment of {plan.shortest}", at)
