@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .seeds import UNLIMITED
+from .seeds import UNLIMITED, spot_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,11 +15,17 @@ __all__ = ["Entry", "Look", "evaluate"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One acceptable way to run: a type, how many, and the ARN of the plan that gives them (None: On-Demand)."""
+    """One acceptable way to run: a type, how many, and the ARN of the plan that gives them; else On-Demand or spot."""
 
     instance_type: str
     count: int
     plan: str | None = None
+    is_spot: bool = False
+
+    @property
+    def source(self) -> str:
+        """Where the instances come from: a plan's ARN, or the name of a pool of free instances."""
+        return self.plan or (spot_pool(self.instance_type) if self.is_spot else self.instance_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .evaluation import Entry, evaluate
+from .line import Line
 from .plans import LEADS
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .capacity import Capacity
     from .evaluation import Look
     from .plans import Plan, Plans, Segment
+    from .seeds import Level
     from .supply import Supply, Taken
 
     Evaluate = Callable[[Sequence[Entry], Callable[[Entry], float]], tuple[Entry | None, list[Look]]]
@@ -50,10 +53,10 @@ class Ticket:
     zones
         Where instances may lie; None: anywhere.
     patience
-        Seconds that the ticket may wait in all; None: it is evaluated once.
+        Seconds that the ticket may wait in all, without end if infinite; None: it is evaluated once.
     placed, gave_up, evicted
         Called with what the ticket got; when it gave up (True if its plans are over); with what it lost because the
-        segment of its plan ends. Each also receives the moment.
+        segment of its plan ends or its spot instances are interrupted. Each also receives the moment.
     """
 
     owner: str
@@ -64,14 +67,14 @@ class Ticket:
     placed: Callable[[Holding, float], None]
     gave_up: Callable[[bool, float], None]
     evicted: Callable[[Holding, float], None]
-    turn: int | None = None  # its place in the queue, which it keeps when it comes back
+    turn: int = 0  # its place in the queue from 1 on, which it keeps when it comes back
     waited: float = 0
     counting_since: float | None = None
     deadline: Task | None = None
 
     def sources(self) -> set[str]:
-        """Return where the ticket's instances may come from: types, for On-Demand, and plan ARNs."""
-        return {entry.plan or entry.instance_type for entry in self.entries}
+        """Return where the ticket's instances may come from: plans and pools of free instances."""
+        return {entry.source for entry in self.entries}
 
 
 @dataclass
@@ -80,7 +83,8 @@ class Placement:
 
     Tickets are evaluated when they come, and again whenever a source of theirs may have become richer: a new level, a
     job that returned its instances, a plan's segment that begins. A ticket that does not fit is passed over, so a
-    smaller one behind it may run first. Nothing polls.
+    smaller one behind it may run first; one that asks for the same as a ticket that does not fit is not looked at.
+    Nothing polls.
 
     Source: SageMaker guide, train-instance-preferences and training-plan-utilization-for-training-jobs.
     """
@@ -91,19 +95,20 @@ class Placement:
     choose: Evaluate = evaluate
     evaluations: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     _turns: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    _waiting: dict[Ticket, None] = field(default_factory=dict)
+    _line: Line = field(default_factory=Line)
     _held: dict[Holding, None] = field(default_factory=dict)
+    _in_use: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def follow(self, capacity: Capacity, start: float) -> None:
         """Put a capacity file's levels and the plans' segments on the agenda; call it once, within a moment."""
-        for name, zones in capacity.types.items():
+        for pool, zones in capacity.pools().items():
             for zone, levels in zones.items():
                 for level in sorted(levels, key=lambda row: row.at.after(start)):
                     at = level.at.after(start)
                     if at <= start:
-                        self.supply.set_level(name, level.free, zone)
+                        self.supply.set_level(pool, level.free, zone)
                     else:
-                        self.agenda.at(at, self._new_level(name, level.free, zone))
+                        self.agenda.at(at, self._new_level(pool, level, zone))
         for plan in self.plans:
             self.follow_plan(plan)
 
@@ -112,15 +117,17 @@ class Placement:
         for segment in plan.segments:
             self._follow_segment(plan, segment)
 
-    def set_free(self, instance_type: str, free: float, zone: str | None, now: float) -> None:
-        """Begin a new level and offer it."""
-        self.supply.set_level(instance_type, free, zone)
+    def set_free(self, pool: str, free: float, zone: str | None, now: float, *, interrupts: bool = False) -> None:
+        """Begin a new level, interrupt who runs on the pool's instances in that zone if told so, and offer it."""
+        self.supply.set_level(pool, free, zone)
+        if interrupts:
+            self._interrupt(pool, zone, now)
         if free:
-            self._offer({instance_type}, now)
+            self._offer({pool}, now)
 
     def submit(self, ticket: Ticket, now: float) -> None:
         """Evaluate a ticket; keep it if it may wait. One that lost its instances comes back to its old place."""
-        if ticket.turn is None:
+        if not ticket.turn:
             ticket.turn = next(self._turns)
         if self._place(ticket, now):
             return
@@ -128,19 +135,19 @@ class Placement:
         if over or ticket.patience is None:
             ticket.gave_up(over, now)
             return
-        self._waiting[ticket] = None
+        self._line.add(ticket)
         self._count(ticket, now)
 
     def withdraw(self, ticket: Ticket, now: float) -> None:
         """Forget a ticket that waits."""
-        if ticket in self._waiting:
+        if ticket in self._line:
             self._stop_counting(ticket, now)
-            del self._waiting[ticket]
+            self._line.remove(ticket)
 
     def release(self, holding: Holding, now: float) -> None:
         """Take instances back and offer them."""
         self._take_back(holding)
-        self._offer({holding.entry.plan or holding.entry.instance_type}, now)
+        self._offer({holding.entry.source}, now)
 
     def split(self, holding: Holding) -> list[Holding]:
         """Return a holding as one for each of its instances, so that they can be released apart."""
@@ -154,22 +161,30 @@ class Placement:
 
     def in_use(self, instance_type: str, usage: str) -> int:
         """Return how many instances of a type are held for one usage, from plans and On-Demand."""
-        held = (h for h in self._held if h.entry.instance_type == instance_type and h.ticket.usage == usage)
-        return sum(holding.entry.count for holding in held)
+        return self._in_use[instance_type, usage]
 
     def _follow_segment(self, plan: Plan, segment: Segment) -> None:
-        self.agenda.at(segment.opens, lambda t: self._offer({plan.arn}, t))
+        self.agenda.at(segment.opens, lambda t: self._turn(plan, t))
         for lead in LEADS:  # which of them counts may be an open question, so it is asked at each
             self.agenda.at(segment.end - lead, lambda t: self._cut(plan, segment, t))
-        self.agenda.at(segment.end, lambda t: self._offer({plan.arn}, t))  # from here on, waiting no longer counts
+        self.agenda.at(segment.end, lambda t: self._turn(plan, t))
 
-    def _new_level(self, instance_type: str, free: float, zone: str | None) -> Callable[[float], None]:
-        return lambda t: self.set_free(instance_type, free, zone, t)
+    def _turn(self, plan: Plan, now: float) -> None:
+        """Offer a plan whose segment begins or ends; from here on, waiting for it counts, or no longer does."""
+        self._offer({plan.arn}, now)
+        for ticket in self._line.tickets(plan.arn):
+            self._count(ticket, now)
+
+    def _new_level(self, pool: str, level: Level, zone: str | None) -> Callable[[float], None]:
+        return lambda t: self.set_free(pool, level.free, zone, t, interrupts=level.interrupts)
 
     def _offer(self, sources: set[str], now: float) -> None:
-        for ticket in sorted(self._waiting, key=lambda waiting: waiting.turn or 0):
-            if ticket in self._waiting and ticket.sources() & sources and not self._place(ticket, now):
-                self._count(ticket, now)
+        """Serve those who wait for a source in the order of their turns."""
+        lanes = self._line.lanes(sources)
+        while firsts := [(ticket.turn, ticket, lane) for lane in lanes if (ticket := lane.first())]:
+            _, ticket, lane = min(firsts, key=lambda row: row[0])
+            if not self._place(ticket, now):
+                lanes.remove(lane)
 
     def _place(self, ticket: Ticket, now: float) -> bool:
         winner, looks = self.choose(ticket.entries, lambda entry: self._free(entry, ticket.zones, now))
@@ -178,19 +193,21 @@ class Placement:
             return False
         self.withdraw(ticket, now)
         segment = self.plans.use(winner.plan, winner.count, now) if winner.plan else None
-        taken = None if segment else self.supply.take(winner.instance_type, winner.count, ticket.zones)
+        taken = None if segment else self.supply.take(winner.source, winner.count, ticket.zones)
         holding = Holding(ticket, winner, segment, taken, segment.end if segment else None)
         self._held[holding] = None
+        self._in_use[winner.instance_type, ticket.usage] += winner.count
         ticket.placed(holding, now)
         return True
 
     def _free(self, entry: Entry, zones: Set[str] | None, now: float) -> float:
         if entry.plan:
             return self.plans.free(entry.plan, now, zones)
-        return self.supply.free(entry.instance_type, zones)
+        return self.supply.free(entry.source, zones)
 
     def _take_back(self, holding: Holding) -> None:
         del self._held[holding]
+        self._in_use[holding.entry.instance_type, holding.ticket.usage] -= holding.entry.count
         if holding.segment:
             holding.segment.in_use -= holding.entry.count
         if holding.taken:
@@ -204,10 +221,18 @@ class Placement:
             if end - segment.lead() <= now and holding in self._held:
                 self._take_back(holding)
                 holding.ticket.evicted(holding, now)
-        for ticket in [t for t in self._waiting if plan.arn in t.sources()]:
+        for ticket in self._line.tickets(plan.arn):
             if self._is_hopeless(ticket, now):
                 self.withdraw(ticket, now)
                 ticket.gave_up(True, now)
+
+    def _interrupt(self, pool: str, zone: str | None, now: float) -> None:
+        """Take the instances of a pool's zone from whoever has them."""
+        lost = [h for h in self._held if h.entry.source == pool and h.taken and h.taken.zone == zone]
+        for holding in lost:
+            self._take_back(holding)
+        for holding in lost:
+            holding.ticket.evicted(holding, now)
 
     def _is_hopeless(self, ticket: Ticket, now: float) -> bool:
         plans = [self.plans.get(entry.plan) if entry.plan else None for entry in ticket.entries]
@@ -218,6 +243,8 @@ class Placement:
         self._stop_counting(ticket, now)
         if ticket.patience is not None and any(self._counts(entry, now) for entry in ticket.entries):
             ticket.counting_since = now
+            if ticket.patience == math.inf:
+                return
             ticket.deadline = self.agenda.at(now + ticket.patience - ticket.waited, lambda t: self._expire(ticket, t))
 
     def _stop_counting(self, ticket: Ticket, now: float) -> None:

@@ -19,10 +19,22 @@ __all__ = [
     "PlanSeed",
     "Price",
     "SegmentSeed",
+    "spot_pool",
 ]
 
 UNLIMITED: Final = math.inf
 TARGETS: Final = ("training-job", "hyperpod-cluster", "endpoint", "studio-apps")
+
+
+def spot_pool(instance_type: str) -> str:
+    """Return the name of the pool of a type's spot instances; On-Demand instances are in the pool of the type's name.
+
+    Examples
+    --------
+    >>> spot_pool("ml.g5.xlarge")
+    'ml.g5.xlarge spot'
+    """
+    return f"{instance_type} spot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +51,11 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """From `at` on, `free` instances are free for whoever asks then."""
+    """From `at` on, `free` instances are free for whoever asks then; `interrupts` takes those of running spot jobs."""
 
     at: Moment
     free: float
+    interrupts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from constructs_lib.sandbox.errors import ServiceError
 from constructs_lib.sandbox.modelcheck import check, operation_model
 
 from .agenda import Agenda
+from .endpoint_scaling import Scaling
 from .endpoints import Endpoints
 from .evaluation import evaluate
 from .placement import Placement
@@ -17,6 +18,7 @@ from .plans_offerings import Offerings
 from .plans_purchases import Purchases
 from .processing_jobs import ProcessingJobs
 from .resources import Resources
+from .seeds import spot_pool
 from .supply import Supply
 from .tags import Tags
 from .training_jobs import TrainingJobs
@@ -52,6 +54,8 @@ class SageMaker:
         Every request received: the virtual time, the operation and the request, refused ones included.
     endpoints
         Endpoints: their log, their invocations, and a way to invoke them.
+    scaling
+        Their scaling, which follows whatever registry of targets it is given.
     """
 
     def __init__(self, context: Context, capacity: Capacity, choose: Evaluate = evaluate) -> None:
@@ -66,6 +70,7 @@ class SageMaker:
             self._purchases = Purchases(self._placement, self._offerings, capacity.quotas, context.faults)
             resources = Resources(context, self._agenda, tags)
             self.endpoints = Endpoints(context, capacity, self._placement, resources, tags)
+            self.scaling = Scaling(self._agenda, self.endpoints)
             self._operations: dict[str, Callable[[Request], Request]] = {
                 **resources.operations(),
                 **self.endpoints.operations(),
@@ -107,8 +112,15 @@ class SageMaker:
         check("sagemaker", operation, request)
         return self._operations[operation](copy.deepcopy(request))
 
-    def set_free(self, instance_type: str, free: float, zone: str | None = None) -> None:
+    def set_free(self, instance_type: str, free: float, zone: str | None = None, *, spot: bool = False) -> None:
         """Say how many instances of a type are free from now on, as a level of the capacity file would.
+
+        Parameters
+        ----------
+        instance_type, free, zone
+            Of which type how many, and where if the capacity file tells its instances by zone.
+        spot
+            Whether spot instances are meant.
 
         Raises
         ------
@@ -116,7 +128,18 @@ class SageMaker:
             If the number is negative or the zone not one of the type's.
         """
         with self._agenda.moment() as now:
-            self._placement.set_free(instance_type, free, zone, now)
+            self._placement.set_free(spot_pool(instance_type) if spot else instance_type, free, zone, now)
+
+    def interrupt_spot(self, instance_type: str, free: float = 0, zone: str | None = None) -> None:
+        """Take the spot instances of a type from the jobs that have them; `free` are free from then on.
+
+        Raises
+        ------
+        SandboxError
+            As `set_free`.
+        """
+        with self._agenda.moment() as now:
+            self._placement.set_free(spot_pool(instance_type), free, zone, now, interrupts=True)
 
     def set_price(self, instance_type: str, amount: str) -> None:
         """Let every offering of a type cost an amount per instance-hour from now on.

@@ -65,5 +65,5 @@ class Subnets:
     def _has_zones(self, entry: Entry) -> bool:
         plan = self._placement.plans.get(entry.plan) if entry.plan else None
         if plan is None:
-            return self._placement.supply.has_zones(entry.instance_type)
+            return self._placement.supply.has_zones(entry.source)
         return any(part.zone for part in plan.seed.segments)

@@ -25,66 +25,66 @@ class _Pot:
 class Taken:
     """Instances that someone holds."""
 
-    instance_type: str
+    pool: str
     count: int
     zone: str | None
     level: int
 
 
 class Supply:
-    """The free instances of every type.
+    """The free instances of every pool: a type's On-Demand instances, or its spot instances.
 
     A *level* says what is free for whoever asks from then on. Instances return to the level they were taken from: what
     a job took before the newest level does not add to it.
     """
 
     def __init__(self, capacity: Capacity) -> None:
-        self._default = capacity.default_free
         self._pots: dict[str, dict[str | None, _Pot]] = {
-            name: {zone: _Pot(0) for zone in zones} for name, zones in capacity.types.items()
+            pool: {zone: _Pot(0) for zone in zones} for pool, zones in capacity.pools().items()
         }
+        self._default_of = capacity.default_of
 
-    def free(self, instance_type: str, zones: Set[str] | None = None) -> float:
+    def free(self, pool: str, zones: Set[str] | None = None) -> float:
         """Return how many instances one zone can give at most; `zones` limits where to look, None does not."""
-        return max((pot.free for _, pot in self._within(instance_type, zones)), default=0)
+        return max((pot.free for _, pot in self._within(pool, zones)), default=0)
 
-    def has_zones(self, instance_type: str) -> bool:
-        """Say whether the type's free instances are told by zone."""
-        return None not in self._of(instance_type)
+    def has_zones(self, pool: str) -> bool:
+        """Say whether the pool's free instances are told by zone."""
+        return None not in self._of(pool)
 
-    def set_level(self, instance_type: str, free: float, zone: str | None = None) -> None:
+    def set_level(self, pool: str, free: float, zone: str | None = None) -> None:
         """Begin a new level.
 
         Raises
         ------
         SandboxError
-            If `free` is negative, or the zone is not among those of the type.
+            If `free` is negative, or the zone is not among those of the pool.
         """
         if not free >= 0:
-            raise SandboxError(f"{free!r} instances of {instance_type} can not be free: give 0 or more")
-        pots = self._of(instance_type)
+            raise SandboxError(f"{free!r} instances of {pool} can not be free: give 0 or more")
+        pots = self._of(pool)
         if zone not in pots:
             known = ", ".join(str(name) for name in pots if name)
-            raise SandboxError(f"{instance_type} has no zone {zone!r}: give {f'one of {known}' if known else 'none'}")
+            raise SandboxError(f"{pool} has no zone {zone!r}: give {f'one of {known}' if known else 'none'}")
         pots[zone].free = free
         pots[zone].level += 1
 
-    def take(self, instance_type: str, count: int, zones: Set[str] | None = None) -> Taken:
+    def take(self, pool: str, count: int, zones: Set[str] | None = None) -> Taken:
         """Take instances from the first zone that has enough; ask `free` before."""
-        zone, pot = next((zone, pot) for zone, pot in self._within(instance_type, zones) if pot.free >= count)
+        zone, pot = next((zone, pot) for zone, pot in self._within(pool, zones) if pot.free >= count)
         pot.free -= count
-        return Taken(instance_type, count, zone, pot.level)
+        return Taken(pool, count, zone, pot.level)
 
     def give_back(self, taken: Taken) -> None:
         """Return instances."""
-        pot = self._of(taken.instance_type)[taken.zone]
+        pot = self._of(taken.pool)[taken.zone]
         if pot.level == taken.level:
             pot.free += taken.count
 
-    def _of(self, instance_type: str) -> dict[str | None, _Pot]:
-        return self._pots.setdefault(instance_type, {None: _Pot(self._default)})
+    def _of(self, pool: str) -> dict[str | None, _Pot]:
+        return self._pots.setdefault(pool, {None: _Pot(self._default_of(pool))})
 
-    def _within(self, instance_type: str, zones: Set[str] | None) -> Iterator[tuple[str | None, _Pot]]:
-        for zone, pot in self._of(instance_type).items():
+    def _within(self, pool: str, zones: Set[str] | None) -> Iterator[tuple[str | None, _Pot]]:
+        for zone, pot in self._of(pool).items():
             if zone is None or zones is None or zone in zones:
                 yield zone, pot

@@ -40,6 +40,7 @@ _EVENT_MEMBERS = (
     "SecondaryStatusTransitions",
     "FailureReason",
 )
+_SPOT_SHARE = 0.3  # of the time that a spot job is billed; AWS promises savings of up to 90 %
 _FLAGS = ("EnableNetworkIsolation", "EnableInterContainerTrafficEncryption", "EnableManagedSpotTraining")
 
 
@@ -82,6 +83,7 @@ class TrainingJob:
     trained: float = 0  # seconds of the runtime that a checkpoint keeps
     step: Task | None = None
     limit: Task | None = None
+    wait_limit: Task | None = None
 
     def move(self, status: str, secondary: str, message: str, now: float) -> None:
         """Go to another status, and note the transition."""
@@ -93,10 +95,18 @@ class TrainingJob:
         self.status, self.secondary, self.modified = status, secondary, now
 
     def cancel_tasks(self) -> None:
-        """Cancel what the job has on the agenda."""
-        for task in (self.step, self.limit):
-            if task is not None:
-                task.cancel()
+        """Cancel what the job has on the agenda while it has instances."""
+        _cancel(self.step, self.limit)
+
+    def cancel_limits(self) -> None:
+        """Let the job take as long as it takes from here on."""
+        _cancel(self.limit, self.wait_limit)
+
+    def keep_checkpoint(self, now: float) -> None:
+        """Note what was trained, if the job keeps checkpoints; else it is lost."""
+        if self.training_since is not None and "CheckpointConfig" in self.request:
+            self.trained = min(self.times.runtime, self.trained + now - self.training_since)
+        self.training_since = None
 
     def pause(self, now: float) -> None:
         """Stop the time on instances."""
@@ -135,11 +145,12 @@ class TrainingJob:
 
     def _times(self) -> dict[str, Any]:
         seconds = max(1, math.ceil(self.ran)) if self.ended is not None and self.started is not None else None
+        billable = max(1, math.ceil(self.ran * _SPOT_SHARE)) if seconds and self.demand.is_spot else seconds
         return {
             "TrainingStartTime": self.started,
             "TrainingEndTime": self.ended,
             "TrainingTimeInSeconds": seconds,
-            "BillableTimeInSeconds": seconds,
+            "BillableTimeInSeconds": billable,
             "FailureReason": self.failure_reason,
         }
 
@@ -151,6 +162,12 @@ class TrainingJob:
             for name in ("SelectedInstanceType", "SelectedInstanceCount"):
                 detail["ResourceConfig"].pop(name, None)
         return detail | {"Tags": dict(tags)}
+
+
+def _cancel(*tasks: Task | None) -> None:
+    for task in tasks:
+        if task is not None:
+            task.cancel()
 
 
 def _in_milliseconds(name: str, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from constructs_lib.sandbox.switches import reading
@@ -63,9 +64,11 @@ class TrainingLife:
             gave_up=lambda over, t: self._give_up(job, over, t),
             evicted=lambda holding, t: self._lose_instances(job, holding, t),
         )
+        if job.demand.max_wait is not None:
+            job.wait_limit = self._agenda.at(now + job.demand.max_wait, lambda t: self._wait_no_longer(job, t))
         self._placement.submit(job.ticket, now)
         if job.status == "InProgress" and job.selected is None:
-            self._move(job, "InProgress", "Pending", "Waiting for compute capacity", now)
+            self._wait(job, now)
 
     def stop(self, job: TrainingJob, now: float) -> None:
         """Stop a job that has not ended."""
@@ -73,6 +76,8 @@ class TrainingLife:
 
     def _patience(self, job: TrainingJob) -> float | None:
         entries = job.demand.entries
+        if job.demand.is_spot:
+            return math.inf  # MaxWaitTimeInSeconds bounds it
         if not job.demand.is_accelerated:
             return None  # evaluated once, never queued
         if job.demand.max_pending is not None:
@@ -84,7 +89,16 @@ class TrainingLife:
     def _start(self, job: TrainingJob, holding: Holding, now: float) -> None:
         job.holding, job.selected = holding, holding.entry
         refused = job.demand.has_volume_key and has_local_storage(holding.entry.instance_type)
-        self._phase(job, "Starting", job.times.start, self._refuse_key if refused else self._download, now)
+        then = self._refuse_key if refused else self._download
+        if job.secondary == "Starting":  # a spot job that waited for its first instances
+            job.step = self._agenda.at(now + job.times.start, lambda t: then(job, t))
+        else:
+            self._phase(job, "Starting", job.times.start, then, now)
+
+    def _wait(self, job: TrainingJob, now: float) -> None:
+        """Say that a job waits for its first instances; a spot job is Starting meanwhile."""
+        secondary = "Starting" if job.demand.is_spot else "Pending"
+        self._move(job, "InProgress", secondary, "Waiting for compute capacity", now)
 
     def _refuse_key(self, job: TrainingJob, now: float) -> None:
         self._end(job, "Failed", "Failed", now, KEY_REFUSED)
@@ -104,8 +118,7 @@ class TrainingLife:
         if job.times.fail is not None:
             self._end(job, "Failed", "Failed", now, job.times.fail)
             return
-        if job.limit is not None:
-            job.limit.cancel()
+        job.cancel_limits()
         self._phase(job, "Uploading", job.times.upload, self._complete, now)
 
     def _complete(self, job: TrainingJob, now: float) -> None:
@@ -114,9 +127,13 @@ class TrainingLife:
     def _overrun(self, job: TrainingJob, now: float) -> None:
         self._wind_down(job, "MaxRuntimeExceeded", now)
 
+    def _wait_no_longer(self, job: TrainingJob, now: float) -> None:
+        self._wind_down(job, "MaxWaitTimeExceeded", now)
+
     def _wind_down(self, job: TrainingJob, secondary: str, now: float) -> None:
         """Stop, and take the declared time for it."""
         job.cancel_tasks()
+        job.cancel_limits()
         job.ends_as = secondary
         if job.ticket is not None:
             self._placement.withdraw(job.ticket, now)
@@ -133,19 +150,19 @@ class TrainingLife:
         self._end(job, "Failed", "Failed", now, no_capacity(self._context.faults, plan_is_over=plan_is_over))
 
     def _lose_instances(self, job: TrainingJob, lost: Holding, now: float) -> None:
-        """Go back to waiting because the plan's segment ends; what no checkpoint keeps is lost."""
+        """Go back to waiting: the plan's segment ends, or spot instances are interrupted."""
         job.cancel_tasks()
         job.pause(now)
         job.holding = None
         if job.status == "Stopping":
             self._end(job, "Stopped", job.ends_as, now)
             return
-        if job.training_since is not None and "CheckpointConfig" in job.request:
-            job.trained = min(job.times.runtime, job.trained + now - job.training_since)
-        job.training_since = None
+        job.keep_checkpoint(now)
+        if lost.entry.is_spot:
+            self._move(job, "InProgress", "Interrupted", "The spot instances of the job were interrupted", now)
         lost.ticket.entries = (lost.entry,)
         self._placement.submit(lost.ticket, now)
-        if job.holding is None and job.status == "InProgress":
+        if job.holding is None and job.status == "InProgress" and not lost.entry.is_spot:
             self._move(job, "InProgress", "Pending", "Waiting for the next reserved capacity of the plan", now)
 
     def _phase(
@@ -156,6 +173,7 @@ class TrainingLife:
 
     def _end(self, job: TrainingJob, status: str, secondary: str, now: float, reason: str | None = None) -> None:
         job.cancel_tasks()
+        job.cancel_limits()
         job.pause(now)
         job.failure_reason = reason
         if job.started is not None or status == "Failed":

@@ -36,10 +36,8 @@ class Demand:
         The acceptable ways to run, in order.
     is_list
         Whether they came as InstancePreferences.
-    max_runtime, max_pending
-        Limits in seconds; None if the request sets no limit.
-    is_spot
-        Whether the job asks for managed spot training.
+    max_runtime, max_pending, max_wait
+        Limits in seconds; None if the request sets no limit. Only a spot job has a `max_wait`.
     has_volume_key
         Whether it asks for a key for its volumes.
     """
@@ -48,8 +46,13 @@ class Demand:
     is_list: bool
     max_runtime: float
     max_pending: float | None
-    is_spot: bool
+    max_wait: float | None
     has_volume_key: bool
+
+    @property
+    def is_spot(self) -> bool:
+        """Whether the job asks for managed spot training."""
+        return self.max_wait is not None
 
     @property
     def is_accelerated(self) -> bool:
@@ -84,6 +87,7 @@ def read_demand(request: dict[str, Any], plans: Plans, now: float) -> Demand:
     if is_list and "TrainingPlanArn" in resources:
         entries = _with_job_plan(entries, _plan(resources["TrainingPlanArn"], plans, now))
     spot = bool(request.get("EnableManagedSpotTraining"))
+    entries = tuple(replace(entry, is_spot=spot) for entry in entries)
     _check_spot(request, is_list, spot, has_plan=any(entry.plan for entry in entries))
     for entry in entries:
         if entry.plan:
@@ -94,7 +98,8 @@ def read_demand(request: dict[str, Any], plans: Plans, now: float) -> Demand:
     if max_runtime > _LONGEST_RUN:
         raise refusal(f"MaxRuntimeInSeconds must not exceed {_LONGEST_RUN} seconds (28 days).")
     max_pending = limits.get("MaxPendingTimeInSeconds")
-    return Demand(entries, is_list, max_runtime, max_pending, spot, "VolumeKmsKeyId" in resources)
+    max_wait = limits.get("MaxWaitTimeInSeconds")
+    return Demand(entries, is_list, max_runtime, max_pending, max_wait, "VolumeKmsKeyId" in resources)
 
 
 def _single_entry(resources: dict[str, Any]) -> Entry:

@@ -148,7 +148,7 @@ def test_an_empty_file_leaves_everything_unlimited():
         (
             "quota: {}",
             1,
-            "quota: unknown key; allowed are types, default_free, spot, quotas, prices, plans, offerings, job, endpoint",
+            "quota: unknown key; allowed are types, default_free, spot, quotas, ",
         ),
         ("quotas: {ml.p5.48xlarge for hosting: 1}", 1, "no quota of the sandbox; give '<type> for <training job usage"),
         ("quotas:\n  ml.p5.48xlarge for training job usage: few", 2, "'few' is not allowed; give a whole number of 0"),

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from constructs_lib.sandbox.sagemaker.evaluation import Look, evaluate
+from constructs_lib.sandbox.sagemaker.line import Lane, Line
 from constructs_lib.sandbox.sagemaker.placement import Placement
 from constructs_lib.sandbox.sagemaker.supply import Supply
 
@@ -249,22 +250,25 @@ def patched(owner, name, value):
         yield
 
 
-def last_come_first_served():
-    real = Placement._offer
+def last_in_its_lane(self):
+    return self._tickets[max(self._tickets)] if self._tickets else None
 
-    def offer(self, sources, now):
-        turns = {ticket: ticket.turn for ticket in self._waiting}
-        for ticket, turn in turns.items():
-            ticket.turn = -turn
-        real(self, sources, now)
-        for ticket, turn in turns.items():
-            ticket.turn = turn
 
-    return patched(Placement, "_offer", offer)
+def lanes_in_no_order(self, sources, now):
+    for lane in self._line.lanes(sources):
+        while (ticket := lane.first()) and self._place(ticket, now):
+            pass
+
+
+def only_the_first_lane(self, sources):
+    return lanes_of(self, sources)[:1]
+
+
+lanes_of = Line.lanes
 
 
 def give_back_to_any_level(self, taken):
-    self._of(taken.instance_type)[taken.zone].free += taken.count
+    self._of(taken.pool)[taken.zone].free += taken.count
 
 
 DEFECTS = {
@@ -274,7 +278,9 @@ DEFECTS = {
     "the first entry wins whatever is free": (first_whatever_is_free, contextlib.nullcontext),
     "the entry with most room wins": (most_room, contextlib.nullcontext),
     "only the first entry is looked at": (never_the_second, contextlib.nullcontext),
-    "the last to come is served first": (None, last_come_first_served),
+    "the last to ask for the same is served first": (None, lambda: patched(Lane, "first", last_in_its_lane)),
+    "lists of the same kind are served together": (None, lambda: patched(Placement, "_offer", lanes_in_no_order)),
+    "only lists of one kind are served": (None, lambda: patched(Line, "lanes", only_the_first_lane)),
     "nobody is told of new capacity": (None, lambda: patched(Placement, "_offer", lambda *_: None)),
     "the limit is never reached": (None, lambda: patched(Placement, "_count", lambda *_: None)),
     "instances never return": (None, lambda: patched(Supply, "give_back", lambda *_: None)),
