@@ -224,12 +224,18 @@ class EndpointKeeper(Construct):
         )
 
     def _make_resource_role(self) -> Role:
+        stack_id = self._stack.stack.stack_id
         return self._roles.make(
             self,
             "ResourceRole",
             trust=assumed_by("lambda.amazonaws.com"),
             statements=lambda: resource_statements(
-                self._place, self._kept, table=self._table_arn, keeper=self._function_arn, log_group=self._logs_arn
+                self._place,
+                self._kept,
+                stack_id=stack_id,
+                table=self._table_arn,
+                keeper=self._function_arn,
+                log_group=self._logs_arn,
             ),
             too_large="pass resource_role to the EndpointKeeper, or spread the endpoints over more stacks",
         )

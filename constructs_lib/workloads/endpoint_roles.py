@@ -84,13 +84,17 @@ def keeper_statements(place: Place, kept: Kept, *, table: str, topic: str | None
     ]
 
 
-def resource_statements(place: Place, kept: Kept, *, table: str, keeper: str, log_group: str) -> list[Statement]:
+def resource_statements(
+    place: Place, kept: Kept, *, stack_id: str, table: str, keeper: str, log_group: str
+) -> list[Statement]:
     """Return what declaring an endpoint takes: nothing here changes one, the keeper does."""
     return [
         allow(_sagemaker("DescribeEndpoint"), _endpoints(place, kept)),
         *_looking(place, kept),
         allow([f"dynamodb:{verb}" for verb in ("GetItem", "PutItem", "UpdateItem")], [table]),
         allow(["lambda:InvokeFunction"], [keeper]),
+        # A rollback bears no mark: the function asks for its own stack's status.
+        allow(["cloudformation:DescribeStacks"], [stack_id]),
         _logs(log_group),
     ]
 

@@ -27,11 +27,12 @@ _TIMEOUT = "VariantInstanceProvisionTimeoutInSeconds"
     title="a margin that leaves no time on the plan, or too little to leave it",
     kinds=(Kind.RESERVED_ENDPOINT,),
     finds={
-        Severity.ERROR: "a margin that takes a whole segment of the plan, or is shorter than two periods of the keeper",
+        Severity.ERROR: "a margin of which two leave nothing of a segment of the plan, or that is shorter than two "
+        "periods of the keeper",
         Severity.WARNING: "a margin shorter than two periods and the time that the move may look for capacity",
     },
     why="the endpoint would never come up, or would still be on the plan when its capacity is taken away",
-    fix="choose a margin between two periods and the segment, such as 15 minutes; the move has to fit into it",
+    fix="choose a margin from two periods to less than half of the usable segment, such as 15 minutes",
     source="SageMaker guide, training-plan-utilization-for-inference-endpoints",
 )
 def margin(subject: Subject, app: App) -> Findings:
@@ -69,9 +70,11 @@ def _search(subject: Subject) -> list[int | float]:
 
 def _long(seconds: float, subject: Subject, app: App, at: str) -> Findings:
     plan = plan_of(subject.data.get("TrainingPlanArn"), subject, app)
-    lead = timedelta(seconds=seconds, minutes=plan_targets()["endpoint"].early_end_minutes)
+    early = plan_targets()["endpoint"].early_end_minutes
+    # The endpoint leaves one margin before the usable end, and nothing moves onto the plan one margin before that.
+    lead = timedelta(seconds=2 * seconds, minutes=early)
     if plan.shortest is None:
         yield unverified(f"whether the margin leaves time on {plan.label} is not known here", at)
     elif lead >= plan.shortest:
-        words = f"the margin and the {plan_targets()['endpoint'].early_end_minutes} minutes that are not usable take "
-        yield error(f"{words}{lead}; {plan.label} has a segment of {plan.shortest}", at)
+        words = f"two margins and the {early} minutes that are not usable take {lead}"
+        yield error(f"{words}; {plan.label} has a segment of {plan.shortest}, and the endpoint would never come up", at)
