@@ -235,8 +235,8 @@ def _check_plans(where: str, config: Mapping[str, Any], arn: str) -> None:
             )
         if arn and "InstancePools" in variant:
             raise InvalidInputError(
-                f"{where}: variant {variant.get('VariantName')!r} has InstancePools: a plan holds one type, so pools are "
-                "for on-demand capacity only"
+                f"{where}: variant {variant.get('VariantName')!r} has InstancePools: a plan holds one type, so "
+                "pools are for on-demand capacity only"
             )
 
 

@@ -18,27 +18,11 @@ OVERRIDES = ("instance_count", "on_expiry_now", "adopted")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An endpoint call that was about to be made.
-
-    ``source`` is the configuration that was in service before; ``seen`` says that SageMaker surely took the call.
-    """
-
-    config: str
-    source: str
-    phase: str
-    inputs: str
-    content: str
-    strategy: str
-    at: float
-    seen: bool = False
-    tries: int = 1
-    until: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class RolledBack:
-    """A configuration that did not come into service: not to be tried again in the same phase with the same inputs."""
+    """A configuration that did not come into service: not to be tried again in the same phase with the same inputs.
+
+    ``total`` and ``others`` are the instances of the plan, and those that others used: more room is another input.
+    """
 
     config: str
     phase: str
@@ -48,10 +32,41 @@ class RolledBack:
     total: int = 0
     others: int = 0
 
+    def holds(self, config: str, phase: str, inputs: str, total: int, others: int) -> bool:
+        """Tell whether a try would be the same again."""
+        same = (self.config, self.phase, self.inputs) == (config, phase, inputs)
+        return same and total <= self.total and others >= self.others
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An endpoint call that was about to be made.
+
+    ``source`` is the configuration that was in service before, ``content`` a hash of the one that was declared,
+    ``until`` the usable end of the plan's segment; ``seen`` says that SageMaker surely took the call.
+    """
+
+    config: str
+    source: str
+    phase: str
+    inputs: str
+    content: str
+    strategy: str
+    at: float
+    until: str = ""
+    total: int = 0
+    others: int = 0
+    seen: bool = False
+    tries: int = 1
+
+    def failed(self, reason: str, at: str) -> RolledBack:
+        """Return the marker of what was asked, not to be asked again."""
+        return RolledBack(self.config, self.phase, self.inputs, reason, at, self.total, self.others)
+
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """A call whose outcome is not known yet, since when."""
+    """A call whose outcome is not known: it may still arrive."""
 
     call: str
     name: str
@@ -72,13 +87,15 @@ class EndpointItem:
     overrides : Mapping
         Of `OVERRIDES`.
     asked, rolled_back, calling
-        What was asked of SageMaker last, what it did not do, and what is open.
+        What was asked of SageMaker and is not settled, what it did not do, and which calls may still arrive.
     served : Mapping
-        ``config`` and ``content``: what was asked for last and came into service.
+        ``config``, ``content`` and ``until``: what was asked for last and came into service.
     scaled : str
         Which autoscaling is registered; "" for none.
     took : float
         Seconds that the last creation took; 0 while unknown.
+    former : tuple of str
+        Who declared it before, in the same stack.
     state, reason, next_action, next_at : str
         For people; ``next_at`` is a moment in UTC, or "".
     plan : Mapping
@@ -99,10 +116,11 @@ class EndpointItem:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     asked: Asked | None = None
     rolled_back: RolledBack | None = None
-    calling: Calling | None = None
+    calling: tuple[Calling, ...] = ()
     served: Mapping[str, str] = field(default_factory=dict)
     scaled: str = ""
     took: float = 0.0
+    former: tuple[str, ...] = ()
     state: str = ""
     reason: str = ""
     next_action: str = ""
@@ -116,10 +134,17 @@ class EndpointItem:
     def from_dict(cls, data: Mapping[str, Any]) -> EndpointItem:
         """Read a table's row."""
         known = {each.name: data[each.name] for each in fields(cls) if each.name in data}
-        for name, kind in (("asked", Asked), ("rolled_back", RolledBack), ("calling", Calling)):
+        for name, kind in (("asked", Asked), ("rolled_back", RolledBack)):
             if known.get(name):
                 known[name] = kind(**known[name])
+        known["calling"] = tuple(Calling(**call) for call in known.get("calling", ()))
+        known["former"] = tuple(known.get("former", ()))
         return cls(**known)
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """Whose tag says that something is this item's."""
+        return frozenset({self.owner, *self.former})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row."""
@@ -133,9 +158,11 @@ class EndpointItem:
     def with_declaration(self, properties: Mapping[str, Any], digest: str) -> EndpointItem:
         """Return the item with a declaration; a new one drops what people set besides the old one."""
         same = digest == self.digest and self.desired == "present"
+        owner = properties["Owner"]
         return replace(
             self,
-            owner=properties["Owner"],
+            owner=owner,
+            former=tuple({*self.former, self.owner} - {owner, ""}),
             declaration=properties,
             digest=digest,
             desired="present",

@@ -127,6 +127,10 @@ class PlanSight:
         """Whether endpoints can run on the plan, as far as is known."""
         return self.target in ("endpoint", "")
 
+    def ended_since(self, until: str, now: datetime) -> bool:
+        """Tell whether the segment whose usable end was remembered is over, although the plan goes on."""
+        return bool(until) and moment_text(now - self.early) >= until
+
     def position(self, now: datetime, margin: timedelta, *, every_segment: bool = True) -> Position:
         """Return where in the plan's time a moment lies.
 
