@@ -25,6 +25,7 @@ _CREDENTIAL = re.compile(r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/aws4_request")
 _APP_ID = re.compile(r"\bapp/(\S+)")
 # SigV4's name -> botocore's
 _SDK_NAMES = {"states": "stepfunctions", "monitoring": "cloudwatch", "servicequotas": "service-quotas"}
+_FORM = "application/x-www-form-urlencoded"
 _JSON, _QUERY, _CBOR, _REST = "json", "query", "cbor", "rest"
 
 
@@ -39,11 +40,13 @@ class Call:
     operation
         The operation's name, empty if the request names none that botocore knows.
     request
-        Parameters: a JSON body, Query fields, or the labels of a REST path and its JSON body.
+        Parameters: a JSON body, Query fields, or what a REST call's path and headers say and its JSON body.
     protocol
         ``json``, ``query``, ``cbor`` or ``rest``.
     caller
         The application id in the User-Agent, by which a Lambda worker is known.
+    body
+        The bytes of a REST call.
     """
 
     service: str
@@ -51,6 +54,7 @@ class Call:
     request: dict[str, Any] = field(default_factory=dict)
     protocol: str = _JSON
     caller: str = ""
+    body: bytes = b""
 
 
 def sdk_name(service: str) -> str:
@@ -72,12 +76,14 @@ def read_call(environ: dict[str, Any]) -> Call | None:
     if app_id := _APP_ID.search(environ.get("HTTP_USER_AGENT", "")):
         call.caller = app_id.group(1)
     target, path = environ.get("HTTP_X_AMZ_TARGET", ""), environ.get("PATH_INFO", "/")
+    if call.service == "sagemaker" and not target:  # its runtime signs with the same name
+        call.service = "sagemaker-runtime"
     if target:
         call.operation = target.rpartition(".")[2]
         call.request = _json(_body(environ))
     elif environ.get("HTTP_SMITHY_PROTOCOL") == "rpc-v2-cbor":
         call.protocol, call.operation = _CBOR, path.rpartition("/")[2]
-    elif environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
+    elif call.service != "sagemaker-runtime" and environ.get("CONTENT_TYPE", "").startswith(_FORM):
         call.protocol = _QUERY
         call.request = dict(parse_qsl(_body(environ).decode(), keep_blank_values=True))
         call.operation = call.request.get("Action", "")
@@ -138,7 +144,8 @@ class _RestPath(NamedTuple):
     method: str
     pattern: re.Pattern[str]
     query: frozenset[str]  # keys that must be there
-    headers: tuple[str, ...]  # as WSGI spells them
+    headers: tuple[str, ...]  # that must be there, as WSGI spells them
+    said: tuple[tuple[str, str], ...]  # parameters that headers give, and those headers
     blob: str  # the parameter that is the whole body
 
     def match(self, environ: dict[str, Any], path: str, query: set[str]) -> re.Match[str] | None:
@@ -156,7 +163,9 @@ def _rest_call(call: Call, environ: dict[str, Any]) -> None:
             call.operation = row.operation
             call.request = {label: unquote(value) for label, value in found.groupdict().items()}
             if call.service != "s3":  # an object's bytes are no parameters
-                body = _json(_body(environ))
+                call.request |= {name: environ[header] for name, header in row.said if environ.get(header)}
+                call.body = _body(environ)
+                body = _json(call.body)
                 call.request |= {row.blob: body} if row.blob else body
             return
 
@@ -175,18 +184,28 @@ def _rest_paths(service: str) -> list[_RestPath]:
 def _rest_path(operation: Any) -> _RestPath:
     path, _, query = operation.http["requestUri"].partition("?")
     keys, headers, blob = {key for key, _ in parse_qsl(query, keep_blank_values=True)}, [], ""
+    said: list[tuple[str, str]] = []
     if (shape := operation.input_shape) is not None:
         for name in shape.required_members:
             where = shape.members[name].serialization
             if where.get("location") == "querystring":
                 keys.add(where["name"])
             elif where.get("location") == "header":
-                headers.append("HTTP_" + where["name"].upper().replace("-", "_"))
+                headers.append(_wsgi(where["name"]))
+        located = ((name, member.serialization) for name, member in shape.members.items())
+        said = [(name, _wsgi(where["name"])) for name, where in located if where.get("location") == "header"]
         payload = shape.serialization.get("payload", "")
         blob = payload if payload and shape.members[payload].type_name == "blob" else ""
     pattern = re.sub(r"\\{(\w+)(\\\+)?\\}", lambda m: f"(?P<{m[1]}>{'.+' if m[2] else '[^/]+'})", re.escape(path))
     compiled = re.compile(pattern.removesuffix("/") + "/?")
-    return _RestPath(operation.name, operation.http["method"], compiled, frozenset(keys), tuple(headers), blob)
+    return _RestPath(
+        operation.name, operation.http["method"], compiled, frozenset(keys), tuple(headers), tuple(said), blob
+    )
+
+
+def _wsgi(header: str) -> str:
+    name = header.upper().replace("-", "_")
+    return name if name == "CONTENT_TYPE" else f"HTTP_{name}"
 
 
 def _cbor_text_map(value: dict[str, str]) -> bytes:

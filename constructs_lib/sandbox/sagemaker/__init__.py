@@ -2,6 +2,7 @@
 
 from .capacity import Capacity
 from .control import CONTROL_PREFIX, Control
+from .endpoint_runtime import Runtime
 from .service import SageMaker
 
-__all__ = ["CONTROL_PREFIX", "Capacity", "Control", "SageMaker"]
+__all__ = ["CONTROL_PREFIX", "Capacity", "Control", "Runtime", "SageMaker"]

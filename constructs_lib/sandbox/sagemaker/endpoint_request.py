@@ -83,8 +83,8 @@ def read_config(request: Request) -> Config:
 def _variant(row: Request, is_shadow: bool) -> Variant:
     plan = row.get("CapacityReservationConfig", {}).get("MlReservationArn")
     pools = sorted(row.get("InstancePools", ()), key=lambda pool: pool["Priority"])
-    types = [pool["InstanceType"] for pool in pools] or [row["InstanceType"]] * ("InstanceType" in row)
-    entries = tuple(Entry(name, 1, plan) for name in types)
+    ways = pools or ([row] if "InstanceType" in row else [])
+    entries = tuple(Entry(way["InstanceType"], 1, plan) for way in ways)
     count = row.get("InitialInstanceCount", 1) if entries else 0
     return Variant(row["VariantName"], count, row.get("InitialVariantWeight", 1.0), entries, row, is_shadow)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from constructs_lib.sandbox.errors import SandboxError
@@ -98,6 +99,26 @@ class Endpoints:
         with self._agenda.moment():
             rows = self._invocations.log
             return [dict(row) for row in rows if endpoint_name in (None, row["endpoint"])]
+
+    def invocations_since(self, start: float) -> list[dict[str, Any]]:
+        """Return the requests received from a moment on."""
+        with self._agenda.moment():
+            rows = itertools.takewhile(lambda row: row["time"] >= start, reversed(self._invocations.log))
+            return [dict(row) for row in rows]
+
+    def in_service(self, endpoint_name: str, variant: str) -> int | None:
+        """Return how many instances a variant is to have; None unless its endpoint is InService and serves it."""
+        with self._agenda.moment():
+            endpoint = self._endpoints.get(endpoint_name)
+            if endpoint is None or endpoint.status != "InService":
+                return None
+            served = any(found.name == variant and found.entries for found in endpoint.serving())
+            return endpoint.live.counts[variant] if served else None
+
+    def set_count(self, endpoint_name: str, variant: str, count: int) -> None:
+        """Let a variant have so many instances, as UpdateEndpointWeightsAndCapacities does."""
+        row = {"VariantName": variant, "DesiredInstanceCount": count}
+        self._scale({"EndpointName": endpoint_name, "DesiredWeightsAndCapacities": [row]})
 
     def log(self, endpoint_name: str | None = None) -> list[dict[str, Any]]:
         """Return what happened to endpoints, or to one of them, the oldest first.

@@ -114,7 +114,7 @@ def test_evaluations_are_read_and_capacity_is_set_over_http(served):
         ("free", "{", 400, "give a JSON body such as"),
         ("free", '{"instance_type": "ml.p5.48xlarge"}', 400, "give a JSON body such as"),
         ("free", '{"instance_type": "ml.p5.48xlarge", "free": -1}', 400, "can not be free: give 0 or more"),
-        ("evaluations", None, 404, "has GET evaluations/<job> and POST free"),
+        ("evaluations", None, 404, "has GET evaluations/<job>, invocations/<endpoint>,"),
     ],
 )
 def test_a_wrong_control_request_is_refused_in_words(served, path, body, status, words):
