@@ -20,16 +20,23 @@ if TYPE_CHECKING:
     from constructs_lib.guardrails.purchases import PurchaseGuardrail
     from constructs_lib.model import HasTrainingPlanArn, InputChannel, InstancePreference, TrainingJobSpec
     from constructs_lib.model.price import PriceCeiling
+    from constructs_lib.model.prices import PriceBook
+    from constructs_lib.model.processing import ProcessingInput, ProcessingOutput
+    from constructs_lib.model.steps import LaunchStep
+    from constructs_lib.model.tuning import HyperparameterRange, TuningObjective
     from constructs_lib.model.window import CapacityWindow
     from constructs_lib.settings import Settings
     from constructs_lib.workloads.endpoint_keeper import EndpointKeeper
     from constructs_lib.workloads.endpoint_scaling import EndpointScaling
+    from constructs_lib.workloads.job_fleet import JobFleet
     from constructs_lib.workloads.kit import CapacityKit
     from constructs_lib.workloads.on_expiry import OnExpiry
     from constructs_lib.workloads.pooled_endpoint_config import PooledEndpointConfig
+    from constructs_lib.workloads.processing_job import PreferenceProcessingJob
     from constructs_lib.workloads.reserved_endpoint import ReservedEndpoint
     from constructs_lib.workloads.reserved_endpoint_config import ReservedEndpointConfig
     from constructs_lib.workloads.training_job import PreferenceTrainingJob
+    from constructs_lib.workloads.tuning_job import TuningJob
 
 __all__ = [
     "Approval",
@@ -41,14 +48,21 @@ __all__ = [
     "EndpointKeeper",
     "EndpointScaling",
     "HasTrainingPlanArn",
+    "HyperparameterRange",
     "ITrainingPlan",
     "InputChannel",
     "InstancePreference",
     "InstanceTypeGuardrail",
+    "JobFleet",
+    "LaunchStep",
     "OnExpiry",
     "PooledEndpointConfig",
+    "PreferenceProcessingJob",
     "PreferenceTrainingJob",
+    "PriceBook",
     "PriceCeiling",
+    "ProcessingInput",
+    "ProcessingOutput",
     "PurchaseGuardrail",
     "ReservedEndpoint",
     "ReservedEndpointConfig",
@@ -56,6 +70,8 @@ __all__ = [
     "TrainingJobSpec",
     "TrainingPlan",
     "TrainingPlanTarget",
+    "TuningJob",
+    "TuningObjective",
     "synth_checked",
 ]
 
@@ -69,14 +85,21 @@ _HOME = {
     "EndpointKeeper": "constructs_lib.workloads.endpoint_keeper",
     "EndpointScaling": "constructs_lib.workloads.endpoint_scaling",
     "HasTrainingPlanArn": "constructs_lib.model",
+    "HyperparameterRange": "constructs_lib.model.tuning",
     "ITrainingPlan": "constructs_lib.capacity.plan_base",
     "InputChannel": "constructs_lib.model",
     "InstancePreference": "constructs_lib.model",
     "InstanceTypeGuardrail": "constructs_lib.guardrails.instance_types",
+    "JobFleet": "constructs_lib.workloads.job_fleet",
+    "LaunchStep": "constructs_lib.model.steps",
     "OnExpiry": "constructs_lib.workloads.on_expiry",
     "PooledEndpointConfig": "constructs_lib.workloads.pooled_endpoint_config",
+    "PreferenceProcessingJob": "constructs_lib.workloads.processing_job",
     "PreferenceTrainingJob": "constructs_lib.workloads.training_job",
+    "PriceBook": "constructs_lib.model.prices",
     "PriceCeiling": "constructs_lib.model.price",
+    "ProcessingInput": "constructs_lib.model.processing",
+    "ProcessingOutput": "constructs_lib.model.processing",
     "PurchaseGuardrail": "constructs_lib.guardrails.purchases",
     "ReservedEndpoint": "constructs_lib.workloads.reserved_endpoint",
     "ReservedEndpointConfig": "constructs_lib.workloads.reserved_endpoint_config",
@@ -84,6 +107,8 @@ _HOME = {
     "TrainingJobSpec": "constructs_lib.model",
     "TrainingPlan": "constructs_lib.capacity.training_plan",
     "TrainingPlanTarget": "constructs_lib.capacity.target",
+    "TuningJob": "constructs_lib.workloads.tuning_job",
+    "TuningObjective": "constructs_lib.model.tuning",
     "synth_checked": "constructs_lib.checks",
 }
 

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ImageRepository", "JobAccess", "Reach", "S3Prefixes"]
 
-_READ_ONLY = ("InputDataConfig", "HyperParameters", "Environment")
+_READ_ONLY = ("InputDataConfig", "HyperParameters", "StaticHyperParameters", "Environment", "ProcessingInputs")
 _S3_MEMBERS = ("S3Uri", "S3OutputPath")
-_IMAGES = ("TrainingImage", "RuleEvaluatorImage")
+_IMAGES = ("TrainingImage", "RuleEvaluatorImage", "ImageUri")
+_TRAIN = ("AlgorithmSpecification", "TrainingJobDefinition", "TrainingJobDefinitions")
 _TOKEN = r"\$\{Token\[[^\]]+\]\}"  # noqa: S105 - a CDK token
 _PART = rf"(?:{_TOKEN}|[^./:])+"
 _ECR = re.compile(rf"^(?P<account>{_PART})\.dkr\.ecr(?:-fips)?\.(?P<region>{_PART})\.[^/]+/(?P<repository>[^:@]+)")
@@ -83,8 +84,8 @@ class Reach:
     images : set of ImageRepository
     plans : set of str
         ARNs of training plans.
-    vpc : bool
-        Whether a job runs in a VPC.
+    vpc, trains, processes : bool
+        Whether a job runs in a VPC, whether one trains (tuning does too), and whether one processes.
     """
 
     reads: S3Prefixes = field(default_factory=S3Prefixes)
@@ -94,6 +95,8 @@ class Reach:
     images: set[ImageRepository] = field(default_factory=set)
     plans: set[str] = field(default_factory=set)
     vpc: bool = False
+    trains: bool = False
+    processes: bool = False
 
 
 class JobAccess:
@@ -117,19 +120,30 @@ class JobAccess:
     def reach(self) -> Reach:
         """What all requests reach.
 
-        An ``s3://`` text in ``InputDataConfig``, ``HyperParameters`` or ``Environment`` is read (script mode passes the
-        code's place as a hyperparameter, in JSON quotes); anywhere else it is also written.
+        An ``s3://`` text in an input, a hyperparameter or the environment is read (script mode passes the code's place
+        as a hyperparameter, in JSON quotes); anywhere else it is also written.
         """
         while self._unread:
             self._read(self._unread.pop())
         return self._reach
 
     def _read(self, request: Mapping[str, Any]) -> None:
-        for member, value in request.items():
-            prefixes = self._reach.reads if member in _READ_ONLY else self._reach.writes
-            for key, text in _texts(value):
-                self._take(key, text, prefixes)
-        self._reach.vpc = self._reach.vpc or "VpcConfig" in request
+        for prefixes, key, text in self._texts(request, self._reach.writes):
+            self._take(key, text, prefixes)
+        self._reach.processes = self._reach.processes or "AppSpecification" in request
+        self._reach.trains = self._reach.trains or not request.keys().isdisjoint(_TRAIN)
+
+    def _texts(self, value: Any, prefixes: S3Prefixes, key: str = "") -> Iterator[tuple[S3Prefixes, str, str]]:
+        """Yield every text inside ``value`` with the member it stands under, and whether it is read or written."""
+        if isinstance(value, str):
+            yield prefixes, key, value
+        elif isinstance(value, dict):
+            self._reach.vpc = self._reach.vpc or "VpcConfig" in value
+            for name, inner in value.items():
+                yield from self._texts(inner, self._reach.reads if name in _READ_ONLY else prefixes, name)
+        elif isinstance(value, list | tuple):
+            for inner in value:
+                yield from self._texts(inner, prefixes, key)
 
     def _take(self, key: str, text: str, prefixes: S3Prefixes) -> None:
         reach = self._reach
@@ -143,15 +157,3 @@ class JobAccess:
             reach.plans.add(text)
         elif key in _IMAGES and (repository := ImageRepository.of(text)):
             reach.images.add(repository)
-
-
-def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text inside ``value`` with the member it stands under."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _texts(inner, name)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner, key)

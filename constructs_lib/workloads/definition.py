@@ -1,4 +1,4 @@
-"""The state machines of jobs as plain Amazon States Language: dicts in, dicts out, no CDK."""
+"""The state machine of a launch through the launcher as plain Amazon States Language: dicts in, dicts out, no CDK."""
 
 from __future__ import annotations
 
@@ -6,28 +6,40 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import RunEnd
+from constructs_lib.model.job_kinds import JOB_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Launch", "launcher_states", "optimized_states", "parallel_step"]
+__all__ = ["ENTERED", "REDRIVE", "Launch", "Then", "choice", "launcher_states", "names_plan", "parallel_step"]
 
-_REDRIVE = "$$.Execution.RedriveCount"
-_ENTERED = "$$.State.EnteredTime"
+REDRIVE = "$$.Execution.RedriveCount"
+ENTERED = "$$.State.EnteredTime"
+_LIMIT_ENDS = (RunEnd.START_BY_PASSED, RunEnd.FINISH_BY_PASSED, RunEnd.COST_LIMIT_REACHED)
 # The launcher's own failure is the one end that is tried again.
-_NAMED_ENDS = [str(end) for end in RunEnd if end not in (RunEnd.COMPLETED, RunEnd.LAUNCHER_FAILED)]
+_NO_ENDS = (RunEnd.COMPLETED, RunEnd.LAUNCHER_FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Then:
+    """A step after the first: its request, its backstop in seconds, and what `Launch` says of the first too."""
+
+    request: Mapping[str, Any]
+    seconds: float
+    reasons: Sequence[str | None] = ()
+    max_pending: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What both kinds of definition are made of.
+    """What the definitions of both integrations are made of.
 
     Parameters
     ----------
     kind : str
-        ``training``.
+        ``training``, ``processing`` or ``tuning``.
     request : Mapping
-        The Create request without the job's name.
+        The Create request without the job's name, of the first step.
     prefix : str
         Starts the name of every job.
     seconds : float
@@ -38,11 +50,23 @@ class Launch:
         The launcher function's name; not used by the optimized integration.
     reasons : sequence of str or None
         Why each preference stands where it does.
+    max_pending : float, optional
+        Seconds that the job may wait for capacity, where only the launcher can bound them.
+    then : sequence of Then
+        The steps after the first.
+    limits : Mapping
+        What `constructs_lib.model.limits.Limits` writes.
+    relative : bool
+        Whether a limit counts from the begin of the run.
+    overrides : sequence of str
+        What an execution's input may override.
     step : str
         The name of a step inside a user's own machine; empty in a machine of ours. It starts every state's name, for
         these are unique in a machine.
     item : str
         A JSONPath that tells the items of a Map apart; only for a step.
+    overrides_path : str
+        A JSONPath to overrides in the state's input; only for a step.
     """
 
     kind: str
@@ -52,8 +76,14 @@ class Launch:
     partition: str
     launcher: str = ""
     reasons: Sequence[str | None] = field(default=())
+    max_pending: float | None = None
+    then: Sequence[Then] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    relative: bool = False
+    overrides: Sequence[str] = ()
     step: str = ""
     item: str = ""
+    overrides_path: str = ""
 
     def name(self, state: str) -> str:
         """Return a state's name in the machine that it goes into."""
@@ -67,10 +97,12 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
     and whose cause is the record. A named end is never retried and never caught, so that a redrive starts with
     ``Launch`` again; every other failure means that the launcher itself failed, and is retried under the same job
     name. A timeout enters ``Launch`` again, to stop the job and to wait for its end.
+
+    With more than one step the launcher may answer with the number of the next one: ``Launch`` is then entered again.
     """
     name = launch.name
     retry = [
-        {"ErrorEquals": _NAMED_ENDS, "MaxAttempts": 0},
+        {"ErrorEquals": _named_ends(launch), "MaxAttempts": 0},
         {"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 8},
     ]
     task = {
@@ -80,33 +112,83 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
         "TimeoutSecondsPath": "$.seconds",
         "Retry": retry,
         "Catch": [{"ErrorEquals": ["States.Timeout"], "ResultPath": "$.cause", "Next": name("Stop")}],
-        "End": True,
     }
+    task |= {"ResultPath": "$.run", "Next": name("Ended")} if launch.then else {"End": True}
     states = {
         "Start": _start(launch),
         "Launch": task,
-        "Stop": {"Type": "Pass", "Result": "stop", "ResultPath": "$.action", "Next": name("Launch")},
+        "Stop": {"Type": "Pass", "Parameters": _again(launch, "stop", "$"), "Next": name("Launch")},
+        **(_steps(launch) if launch.then else {}),
     }
     return {"StartAt": name("Start"), "States": {name(state): body for state, body in states.items()}}
 
 
+def _named_ends(launch: Launch) -> list[str]:
+    """Return the ends that this launch can have; every definition holds them, so those it cannot have are left out."""
+    never = set(_NO_ENDS)
+    if not (launch.limits or launch.overrides):
+        never |= set(_LIMIT_ENDS)
+    requests = [launch.request, *(one.request for one in launch.then)]
+    if all(requests) and not any(names_plan(launch.kind, request) for request in requests):
+        never.add(RunEnd.PLAN_NOT_USABLE)
+    return [str(end) for end in RunEnd if end not in never]
+
+
+def names_plan(kind: str, request: Mapping[str, Any]) -> bool:
+    """Tell whether a request names a training plan, for an entry or for the whole job."""
+    return any(entry.plan or entry.job_plan for entry in JOB_KINDS[kind].entries(request))
+
+
 def _start(launch: Launch) -> dict[str, Any]:
     """Return the Pass that says what Launch does, and in which redrive: a stop of an earlier one launches anew."""
-    data: dict[str, Any] = {"action": "launch", "since.$": _REDRIVE, "seconds": launch.seconds}
+    data: dict[str, Any] = {"action": "launch", "since.$": REDRIVE, "seconds": launch.seconds}
+    if launch.then:
+        data |= {"step": 1, "earlier": []}
+    if launch.relative:
+        data["began.$"] = ENTERED
     if launch.step:
         # Read once and kept: the time must be the same when Launch is retried, and when it is entered to stop.
-        data["entered.$"] = _ENTERED
+        data["entered.$"] = ENTERED
     if launch.item:
         data["item.$"] = launch.item
+    if launch.overrides_path:
+        data["input"] = {"overrides.$": launch.overrides_path}
     return {"Type": "Pass", "Parameters": data, "Next": launch.name("Launch")}
 
 
+def _steps(launch: Launch) -> dict[str, Any]:
+    """Return the states that go from one step to the next, or to the end with the run's record."""
+    goes_on = {"Variable": "$.run.next", "IsPresent": True}
+    data = _again(launch, "launch", "$.run") | {"step.$": "$.run.next"}
+    return {
+        "Ended": choice(launch, [(goes_on, "Next")], "Done"),
+        "Next": {"Type": "Pass", "Parameters": data, "Next": launch.name("Launch")},
+        "Done": {"Type": "Pass", "OutputPath": "$.run", "End": True},
+    }
+
+
+def _again(launch: Launch, action: str, told: str) -> dict[str, Any]:
+    """Return the data with which Launch is entered once more, as the redrive that it is; ``told`` has the step."""
+    steps = {"step.$": f"{told}.step", "earlier.$": f"{told}.earlier"} if launch.then else {}
+    return {"action": action, "since.$": REDRIVE, "seconds.$": f"{told}.seconds", **steps, **_kept(launch)}
+
+
+def _kept(launch: Launch) -> dict[str, str]:
+    """Return what stays the same from state to state, each where there is such a thing."""
+    kept = {
+        "began": launch.relative,
+        "entered": launch.step,
+        "item": launch.item,
+        "input": launch.overrides_path,
+    }
+    return {f"{key}.$": f"$.{key}" for key, there in kept.items() if there}
+
+
 def _payload(launch: Launch) -> dict[str, Any]:
-    entry = {"redrive.$": _REDRIVE}
-    if launch.step:
-        entry["entered.$"] = "$.entered"
-    if launch.item:
-        entry["item.$"] = "$.item"
+    kept = _kept(launch)
+    entry = {"redrive.$": REDRIVE} | {key: kept.pop(key) for key in ("entered.$", "item.$") if key in kept}
+    if not launch.step:
+        kept["input.$"] = "$$.Execution.Input"
     payload: dict[str, Any] = {
         "action.$": "$.action",
         "since.$": "$.since",
@@ -118,107 +200,35 @@ def _payload(launch: Launch) -> dict[str, Any]:
         "state.$": "$$.State.Name",
         "try.$": "$$.State.RetryCount",
         "entry": entry,
+        **kept,
     }
-    if any(launch.reasons):
-        payload["reasons"] = list(launch.reasons)
-    return payload | {"request": dict(launch.request)}
+    if launch.overrides:
+        payload["overrides"] = list(launch.overrides)
+    if launch.limits:
+        payload["limits"] = dict(launch.limits)
+    if launch.then:
+        # A redrive begins with the first step again, under the first step's backstop.
+        payload |= {"step.$": "$.step", "earlier.$": "$.earlier", "seconds": launch.seconds}
+    payload |= _asked(launch)
+    if launch.then:
+        payload["then"] = [{"seconds": one.seconds, **_asked(one)} for one in launch.then]
+    return payload
 
 
-_WORDS = (
-    (RunEnd.ALGORITHM_ERROR, ("AlgorithmError*",)),
-    (RunEnd.QUOTA_EXCEEDED, ("*ResourceLimitExceeded*",)),
-    (RunEnd.THROTTLED, ("*Throttl*", "*Rate exceeded*")),
-    (RunEnd.PERMISSION_DENIED, ("*AccessDenied*", "*not authorized*")),
-    (RunEnd.INSUFFICIENT_CAPACITY, ("*CapacityError*", "*InsufficientCapacity*", "*not enough capacity*")),
-    (RunEnd.INVALID_REQUEST, ("*ValidationException*", "*validation error*", "*not available in this region*")),
-    (RunEnd.SERVICE_ERROR, ("*InternalServerError*", "*InternalFailure*", "*ServiceUnavailable*")),
-)
-"""The ends by what a refusal or a failure says; ASL folds no case and has no regular expressions."""
-
-_OVERTIME = ("MaxRuntimeExceeded", "MaxWaitTimeExceeded")
+def _asked(step: Launch | Then) -> dict[str, Any]:
+    """Return what the launcher is told of one step."""
+    told: dict[str, Any] = {}
+    if any(step.reasons):
+        told["reasons"] = list(step.reasons)
+    if step.max_pending is not None:
+        told["max_pending"] = step.max_pending
+    return told | {"request": dict(step.request)}
 
 
-def optimized_states(launch: Launch) -> dict[str, Any]:
-    """Return the states of a launch through ``createTrainingJob.sync``, without a function.
-
-    Whether Step Functions counts a job that was stopped as a success is not documented; either way leads to the same
-    named end. The output of a success is the job's description.
-    """
-    name = launch.name
-    described = {"Variable": "$.Cause", "StringMatches": '{*"TrainingJobStatus"*}'}
-    completed = {"Variable": "$.TrainingJobStatus", "StringEquals": "Completed"}
-    explained = {"Variable": "$.FailureReason", "IsPresent": True}
-    states: dict[str, Any] = {
-        "Launch": {
-            "Type": "Task",
-            "Resource": f"arn:{launch.partition}:states:::sagemaker:createTrainingJob.sync",
-            "Parameters": {"TrainingJobName.$": _name_per_try(launch), **launch.request},
-            "TimeoutSeconds": launch.seconds,
-            "Retry": [{"ErrorEquals": ["SageMaker.ThrottlingException"], "IntervalSeconds": 2, "MaxAttempts": 6}],
-            "Catch": [
-                {"ErrorEquals": ["States.Timeout"], "Next": name(RunEnd.TIMED_OUT)},
-                {"ErrorEquals": ["States.ALL"], "Next": name("Caught")},
-            ],
-            "Next": name("Ended"),
-        },
-        # The cause of a job that failed is its description as text; the cause of a refused call is a sentence.
-        "Caught": _choice(launch, [(described, "Read")], "Refused"),
-        "Read": {
-            "Type": "Pass",
-            "Parameters": {"job.$": "States.StringToJson($.Cause)"},
-            "OutputPath": "$.job",
-            "Next": name("Ended"),
-        },
-        "Ended": _choice(launch, [(completed, "Completed"), (explained, "Explained")], "Unexplained"),
-        "Completed": {"Type": "Succeed"},
-        "Refused": _record(launch, {**_NO_JOB, "cause.$": "States.Format('{}: {}', $.Error, $.Cause)"}),
-        "Explained": _record(launch, {**_OF_JOB, "cause.$": "$.FailureReason"}),
-        "Unexplained": _record(launch, {**_OF_JOB, "cause": ""}),
-        "Judge": _choice(launch, _judgement(), RunEnd.UNKNOWN),
-    }
-    ends = [*(end for end, _ in _WORDS), RunEnd.MAX_RUNTIME_EXCEEDED, RunEnd.STOPPED, RunEnd.TIMED_OUT, RunEnd.UNKNOWN]
-    states |= {end: {"Type": "Fail", "Error": str(end), "CausePath": "States.JsonToString($)"} for end in ends}
-    return {"StartAt": name("Launch"), "States": {name(state): body for state, body in states.items()}}
-
-
-_OF_JOB = {
-    "job_name.$": "$.TrainingJobName",
-    "status.$": "$.TrainingJobStatus",
-    "secondary.$": "$.SecondaryStatus",
-}
-_NO_JOB = {"status": "NotCreated", "secondary": ""}
-
-
-def _record(launch: Launch, record: dict[str, str]) -> dict[str, Any]:
-    return {"Type": "Pass", "Parameters": record, "Next": launch.name("Judge")}
-
-
-def _name_per_try(launch: Launch) -> str:
-    identity = ["$$.Execution.Id", _REDRIVE, "$$.State.RetryCount"]
-    if launch.step:
-        identity += ["$$.State.Name", _ENTERED]
-    if launch.item:
-        identity.append(launch.item)
-    slots = "/".join(["{}"] * len(identity))
-    return f"States.Format('{launch.prefix}-{{}}', States.Hash(States.Format('{slots}', {', '.join(identity)}), 'MD5'))"
-
-
-def _choice(launch: Launch, rules: Sequence[tuple[dict[str, Any], str]], default: str) -> dict[str, Any]:
+def choice(launch: Launch, rules: Sequence[tuple[dict[str, Any], str]], default: str) -> dict[str, Any]:
+    """Return a Choice between states, in order."""
     choices = [rule | {"Next": launch.name(to)} for rule, to in rules]
     return {"Type": "Choice", "Choices": choices, "Default": launch.name(default)}
-
-
-def _judgement() -> list[tuple[dict[str, Any], str]]:
-    return [
-        (_any_of("$.secondary", "StringEquals", _OVERTIME), RunEnd.MAX_RUNTIME_EXCEEDED),
-        ({"Variable": "$.status", "StringEquals": "Stopped"}, RunEnd.STOPPED),
-        *((_any_of("$.cause", "StringMatches", globs), end) for end, globs in _WORDS),
-    ]
-
-
-def _any_of(variable: str, comparison: str, values: Sequence[str]) -> dict[str, Any]:
-    tests = [{"Variable": variable, comparison: value} for value in values]
-    return {"Or": tests} if len(tests) > 1 else tests[0]
 
 
 def parallel_step(branch: Mapping[str, Any]) -> dict[str, Any]:

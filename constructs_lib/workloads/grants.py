@@ -9,22 +9,22 @@ if TYPE_CHECKING:
     from aws_cdk.aws_iam import Grant, IGrantable
 
     from constructs_lib.shared.policies import Statement
-    from constructs_lib.workloads.training_job import PreferenceTrainingJob
+    from constructs_lib.workloads.job_machine import JobMachine
 
-__all__ = ["TrainingJobGrants"]
+__all__ = ["JobGrants"]
 
 
-class TrainingJobGrants:
+class JobGrants:
     """Permissions on one job.
 
     Parameters
     ----------
-    job : PreferenceTrainingJob
+    job : JobMachine
     statements : list of dict
         What launching it takes, as IAM statements.
     """
 
-    def __init__(self, job: PreferenceTrainingJob, statements: list[Statement]) -> None:
+    def __init__(self, job: JobMachine, statements: list[Statement]) -> None:
         self._job, self._statements = job, statements
 
     def start(self, grantee: IGrantable) -> Grant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Acknowledgment, Stack, Validations, aws_iam, aws_logs
@@ -14,20 +14,15 @@ from constructs import Construct
 from constructs_lib.model import InvalidInputError, name_prefix
 from constructs_lib.shared.cdk_values import role_arn
 from constructs_lib.shared.functions import TESTED_RUNTIME
-from constructs_lib.shared.policies import allow, assumed_by
+from constructs_lib.shared.policies import assumed_by
 from constructs_lib.shared.role_maker import RoleMaker
 from constructs_lib.shared.scopes import stack_of
 from constructs_lib.workloads.access import JobAccess
 from constructs_lib.workloads.approved import ApprovedTypes
 from constructs_lib.workloads.launcher import Launcher, run_table
 from constructs_lib.workloads.policies import execution_statements
-from constructs_lib.workloads.roles import (
-    WHY_WIDE,
-    job_statements,
-    launcher_statements,
-    machine_statements,
-    sync_statements,
-)
+from constructs_lib.workloads.roles import WHY_WIDE
+from constructs_lib.workloads.served import Served
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,10 +55,11 @@ class CapacityKit(Construct):
     construct_id : str
         ``GpuCapacity``.
     execution_role : IRoleRef or str, optional
-        The role that training jobs run with. By default one that reaches exactly what the stack's jobs name in their
+        The role that jobs run with. By default one that reaches exactly what the stack's jobs name in their
         requests: S3 prefixes, KMS keys and ECR repositories, and network interfaces if a job runs in a VPC.
-    machine_role, launcher_role, schedule_role : IRoleRef or str, optional
-        The roles of the state machines, of the launcher and the drain function, and of the sweep's schedule.
+    machine_role, launcher_role, schedule_role, event_role : IRoleRef or str, optional
+        The roles of the state machines, of the launcher and the drain function, of schedules (the sweep's and those
+        that start jobs), and of the rules that start jobs.
     run_table : ITableRef, optional
         A DynamoDB table with the partition key ``name`` and the indexes ``open`` and ``execution``.
     log_group : ILogGroupRef, optional
@@ -93,6 +89,7 @@ class CapacityKit(Construct):
         machine_role: Role | None = None,
         launcher_role: Role | None = None,
         schedule_role: Role | None = None,
+        event_role: Role | None = None,
         run_table: ITableRef | None = None,
         log_group: ILogGroupRef | None = None,
         permissions_boundary: IManagedPolicyRef | str | None = None,
@@ -113,16 +110,16 @@ class CapacityKit(Construct):
         self._stack, self._place = stack, stack.place
         self.launcher_name = self._named("launcher")
         self._given_execution_role, self._given_machine_role = execution_role, machine_role
-        self._given_launcher_role, self._given_schedule_role = launcher_role, schedule_role
+        self._given_launcher_role = launcher_role
+        self._given_schedule_role, self._given_event_role = schedule_role, event_role
         self._given_table, self._given_log_group = run_table, log_group
         self._roles = RoleMaker(stack.stack, WHY_WIDE, permissions_boundary)
         self._approved = ApprovedTypes(stack.root, stack.path)
         self.node.add_validation(self._roles)
         self.node.add_validation(self._approved)
         Validations.of(self).acknowledge(Acknowledgment(id="AwsSolutions-L1", reason=TESTED_RUNTIME))
-        self._shared_access = JobAccess(shared_data)
-        self._launched, self._synced = _Jobs(), _Jobs()
-        self._machines = {stack.prefix: True}
+        self.shared_access = JobAccess(shared_data)
+        self._served = Served(self._place, stack.prefix, self.launcher_arn)
         self._extra_statements: list[Statement] = []
 
     @staticmethod
@@ -163,8 +160,8 @@ class CapacityKit(Construct):
 
     @cached_property
     def execution_role(self) -> Role:
-        """The role that training jobs run with, unless a job has one of its own."""
-        return self._given_execution_role or self._make_execution_role(self, "ExecutionRole", self._shared_access)
+        """The role that jobs run with, unless a job has one of its own."""
+        return self._given_execution_role or self._make_execution_role(self, "ExecutionRole", self.shared_access)
 
     @cached_property
     def execution_role_arn(self) -> str:
@@ -180,7 +177,7 @@ class CapacityKit(Construct):
             self,
             "MachineRole",
             trust=assumed_by("states.amazonaws.com", account=self._place.account),
-            statements=self._machine_statements,
+            statements=self._served.of_machines,
             too_large="pass machine_role to the kit, or spread the jobs over more stacks",
         )
 
@@ -200,22 +197,30 @@ class CapacityKit(Construct):
             self,
             "LauncherRole",
             trust=assumed_by("lambda.amazonaws.com"),
-            statements=lambda: [
-                *self._job_statements(self._launched),
-                *launcher_statements(self._place, table=table, log_group=logs, machines=list(self._machines)),
-            ],
+            statements=lambda: self._served.of_launcher(table=table, log_group=logs),
             too_large="pass launcher_role to the kit, or spread the jobs over more stacks",
         )
 
     @cached_property
     def schedule_role(self) -> Role:
-        """The role with which the schedule calls the launcher."""
+        """The role with which schedules call the launcher and start jobs."""
         return self._given_schedule_role or self._roles.make(
             self,
             "ScheduleRole",
             trust=assumed_by("scheduler.amazonaws.com", account=self._place.account),
-            statements=lambda: [allow(["lambda:InvokeFunction"], [self.launcher_arn])],
+            statements=self._served.of_schedules,
             too_large="pass schedule_role to the kit",
+        )
+
+    @cached_property
+    def event_role(self) -> Role:
+        """The role with which rules start jobs."""
+        return self._given_event_role or self._roles.make(
+            self,
+            "EventRole",
+            trust=assumed_by("events.amazonaws.com"),
+            statements=self._served.of_events,
+            too_large="pass event_role to the kit",
         )
 
     @cached_property
@@ -241,7 +246,7 @@ class CapacityKit(Construct):
             name=self.launcher_name,
             approved=self._approved,
             job_prefix=self.name_prefix,
-            machines=lambda: [name for name, by_event in self._machines.items() if by_event],
+            served=self._served,
             launcher_role=role_arn(self.launcher_role),
             schedule_role=role_arn(self.schedule_role),
             log_group=self._log_group_name,
@@ -260,26 +265,25 @@ class CapacityKit(Construct):
         """
         self._extra_statements += [dict(statement) for statement in statements]
 
+    def add_to_machine_policy(self, *statements: Mapping[str, Any]) -> None:
+        """Add IAM statements, as plain policy JSON, to the role of the state machines that the kit makes."""
+        self._served.let_machines([dict(statement) for statement in statements])
+
     def watch_machine(self, name: str) -> None:
         """Let the launcher look at, and be woken by, executions of the machines whose names start with ``name``.
 
         Those whose names start with `name_prefix` are watched anyway. An empty ``name`` lets the launcher look at every
         execution of the account and region; it is woken by none of them, and the sweep sees their ends within minutes.
         """
-        self._machines[name] = bool(name)
+        self._served.watch(name)
 
-    def share_execution_role(self, request: Mapping[str, Any]) -> str:
-        """Let the shared execution role reach what a request names, and return its ARN."""
-        self._shared_access.add(request)
-        return self.execution_role_arn
-
-    def own_execution_role(self, scope: Construct, construct_id: str, request: Mapping[str, Any]) -> aws_iam.CfnRole:
-        """Return a new execution role that reaches what one request names."""
-        access = JobAccess()
-        access.add(request)
+    def own_execution_role(self, scope: Construct, construct_id: str, access: JobAccess) -> aws_iam.CfnRole:
+        """Return a new execution role that reaches what the requests in ``access`` name."""
         return self._make_execution_role(scope, construct_id, access, path=self._own_roles_path)
 
-    def add_job(self, request: Mapping[str, Any], *, launched: bool, own_role: bool = False) -> None:
+    def add_job(
+        self, request: Mapping[str, Any], *, launched: bool, own_role: bool = False, kind: str = "training"
+    ) -> None:
         """Let the stack's roles do what a job needs.
 
         Parameters
@@ -290,24 +294,33 @@ class CapacityKit(Construct):
             Whether the launcher sends it, or else the machine itself.
         own_role : bool
             Whether the role came from `own_execution_role`.
+        kind : str
+            ``training``, ``processing`` or ``tuning``.
         """
+        # One path instead of every role by name: hundreds of names would not fit into a policy.
+        own = self._place.arn("iam", f"role{self._own_roles_path}*", region="") if own_role else None
+        self._served.add(kind, request, launched=launched, passed=own)
         if launched:
             self.launcher  # noqa: B018 - made when the first job needs it
-        jobs = self._launched if launched else self._synced
-        # Whoever creates a job needs to know its plans and its volume key only, and both stand here.
-        jobs.access.add({"ResourceConfig": request.get("ResourceConfig", {})})
-        role = request["RoleArn"]
-        # One path instead of every role by name: hundreds of names would not fit into a policy.
-        jobs.passed[self._place.arn("iam", f"role{self._own_roles_path}*", region="") if own_role else role] = None
 
-    def launch_statements(self, request: Mapping[str, Any], *, launched: bool) -> list[Statement]:
-        """Return what a machine that is not the kit's needs to launch one job."""
-        if launched:
-            return [allow(["lambda:InvokeFunction"], [self.launcher_arn])]
-        job = _Jobs()
-        job.access.add(request)
-        job.passed[request["RoleArn"]] = None
-        return [*self._job_statements(job), *sync_statements(self._place)]
+    def let_start(self, machine: str, *, by: Literal["schedule", "event", "plan"], plan: str = "") -> str:
+        """Let a machine be started, and return the ARN of the role that starts it.
+
+        Parameters
+        ----------
+        machine : str
+            The machine's name.
+        by : str
+            A ``schedule``, an ``event``, or the launcher when a ``plan`` is active, which a schedule wakes.
+        plan : str
+            The plan's ARN.
+        """
+        self._served.start(machine, by=by, plan=plan)
+        return role_arn(self.event_role if by == "event" else self.schedule_role)
+
+    def launch_statements(self, kind: str, requests: Sequence[Mapping[str, Any]], *, launched: bool) -> list[Statement]:
+        """Return what a machine that is not the kit's needs to launch one job, in whatever step."""
+        return self._served.launching(kind, list(requests), launched=launched)
 
     @property
     def _table_arn(self) -> str:
@@ -333,19 +346,3 @@ class CapacityKit(Construct):
             too_large="give jobs own_role=True, or name a common prefix in the kit's shared_data",
             path=path,
         )
-
-    def _machine_statements(self) -> list[Statement]:
-        launchers = [self.launcher_arn] if self._launched.passed else []
-        synced = [*self._job_statements(self._synced), *sync_statements(self._place)] if self._synced.passed else []
-        return [*machine_statements(launchers), *synced]
-
-    def _job_statements(self, jobs: _Jobs) -> list[Statement]:
-        return job_statements(self._place, jobs.access.reach, prefix=self.name_prefix, passed=list(jobs.passed))
-
-
-class _Jobs:
-    """The jobs of one integration: what they reach, and the execution roles that are passed for them, each once."""
-
-    def __init__(self) -> None:
-        self.access = JobAccess()
-        self.passed: dict[str, None] = {}

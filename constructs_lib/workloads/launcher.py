@@ -9,16 +9,19 @@ from aws_cdk import CustomResource, Duration, aws_dynamodb, aws_events, aws_lamb
 
 from constructs_lib import facts
 from constructs_lib.model.approvals import ALLOWED_TYPES_VARIABLE
+from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.shared.functions import RuntimeCode
 from constructs_lib.shared.role_maker import late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from constructs import Construct
 
+    from constructs_lib.model.job_kinds import JobKind
     from constructs_lib.shared.policies import Place
     from constructs_lib.workloads.approved import ApprovedTypes
+    from constructs_lib.workloads.served import Served
 
 __all__ = ["Launcher", "run_table"]
 
@@ -27,6 +30,11 @@ _DRAIN_SECONDS = 900
 _SWEEP = "rate(5 minutes)"
 # How an execution can end without a word from the launcher: a waitForTaskToken task gets no call back.
 _SILENT_ENDS = ["ABORTED", "TIMED_OUT", "FAILED"]
+_EVENTS = {
+    "training": "SageMaker Training Job State Change",
+    "processing": "SageMaker Processing Job State Change",
+    "tuning": "SageMaker HyperParameter Tuning Job State Change",
+}
 
 
 class Launcher:
@@ -44,8 +52,8 @@ class Launcher:
         What the guardrails over the stack approve.
     job_prefix : str
         The start of the names of the stack's jobs.
-    machines : callable
-        Returns the starts of the names of the machines whose ends wake the launcher, once all are known.
+    served : Served
+        The jobs and machines whose ends wake the launcher, once all are known.
     launcher_role, schedule_role : str
         ARNs.
     log_group, table : str
@@ -60,20 +68,20 @@ class Launcher:
         name: str,
         approved: ApprovedTypes,
         job_prefix: str,
-        machines: Callable[[], list[str]],
+        served: Served,
         launcher_role: str,
         schedule_role: str,
         log_group: str,
         table: str,
     ) -> None:
-        self._scope, self._place, self._machines = scope, place, machines
-        self._table = table
+        self._scope, self._place, self._served = scope, place, served
+        self._job_prefix, self._table = job_prefix, table
         self._code = RuntimeCode(scope, role=launcher_role, log_group=log_group)
         self.function = self._function(
             "Launcher", "launcher", _LAUNCHER_SECONDS, name=name, more={ALLOWED_TYPES_VARIABLE: approved.variable()}
         )
         self._function_arn = self.function.attr_arn
-        self.job_rule = self._rule("JobEnded", _job_pattern(job_prefix))
+        self.job_rule = self._rule("JobEnded", late(self._job_pattern))
         self.execution_rule = self._rule("ExecutionEnded", late(self._execution_pattern))
         permissions = [self._permit("JobEnded", self.job_rule), self._permit("ExecutionEnded", self.execution_rule)]
         self.schedule = self._sweep(schedule_role)
@@ -98,8 +106,18 @@ class Launcher:
         }
         return self._code.function(construct_id, handler, timeout, variables, name=name)
 
+    def _job_pattern(self) -> dict[str, Any]:
+        """Return one pattern over the kinds of job in use: each has its own event, and its own names in it."""
+        kinds = [JOB_KINDS[name] for name in self._served.kinds] or [JOB_KINDS["training"]]
+        details = [_ended(kind, self._job_prefix) for kind in kinds]
+        return {
+            "source": ["aws.sagemaker"],
+            "detail-type": [_EVENTS[kind.name] for kind in kinds],
+            "detail": details[0] if len(details) == 1 else {"$or": details},
+        }
+
     def _execution_pattern(self) -> dict[str, Any]:
-        arns = [{"prefix": self._place.arn("states", f"stateMachine:{name}")} for name in self._machines()]
+        arns = [{"prefix": self._place.arn("states", f"stateMachine:{name}")} for name in self._served.waking]
         return {
             "source": ["aws.states"],
             "detail-type": ["Step Functions Execution Status Change"],
@@ -144,13 +162,9 @@ class Launcher:
         )
 
 
-def _job_pattern(prefix: str) -> dict[str, Any]:
-    terminal = [status for status, is_terminal in facts.job_states("training").items() if is_terminal]
-    return {
-        "source": ["aws.sagemaker"],
-        "detail-type": ["SageMaker Training Job State Change"],
-        "detail": {"TrainingJobName": [{"prefix": prefix}], "TrainingJobStatus": terminal},
-    }
+def _ended(kind: JobKind, prefix: str) -> dict[str, Any]:
+    terminal = [status for status, is_terminal in facts.job_states(kind.name).items() if is_terminal]
+    return {kind.name_key: [{"prefix": prefix}], f"{kind.noun}Status": terminal}
 
 
 def run_table(scope: Construct) -> aws_dynamodb.CfnTable:

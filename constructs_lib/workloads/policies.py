@@ -1,4 +1,4 @@
-"""What a training job's own role may do, as plain IAM documents."""
+"""What a job's own role may do, as plain IAM documents."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ __all__ = ["execution_statements", "volume_key_statements"]
 
 
 def execution_statements(place: Place, reach: Reach) -> list[Statement]:
-    """Return what a training job's own role needs: data, image, logs, metrics and network interfaces."""
-    logs = place.arn("logs", "log-group:/aws/sagemaker/TrainingJobs*")
+    """Return what a job's own role needs: data, image, logs, metrics and network interfaces."""
+    # A role whose jobs are not known yet is for training.
+    kinds = {"TrainingJobs": reach.trains or not reach.processes, "ProcessingJobs": reach.processes}
+    logs = [place.arn("logs", f"log-group:/aws/sagemaker/{kind}*") for kind, there in kinds.items() if there]
     metrics = {"StringLike": {"cloudwatch:namespace": ["aws/sagemaker/*", "/aws/sagemaker/*"]}}
     statements = [
-        allow(["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"], [logs]),
+        allow(["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"], logs),
         allow(["cloudwatch:PutMetricData"], ["*"], metrics),
         *_data_statements(place, reach),
         *_image_statements(place, reach),

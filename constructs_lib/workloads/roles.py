@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.shared.policies import Place, Statement, allow
 from constructs_lib.workloads.policies import volume_key_statements
 
@@ -12,26 +13,43 @@ if TYPE_CHECKING:
 
     from constructs_lib.workloads.access import Reach
 
-__all__ = ["WHY_WIDE", "job_statements", "launcher_statements", "machine_statements", "sync_statements"]
+__all__ = [
+    "WHY_WIDE",
+    "checking_statements",
+    "job_statements",
+    "launcher_statements",
+    "machine_statements",
+    "starting_statements",
+    "sync_statements",
+]
+
+_RESOURCES = {"training": "training-job", "processing": "processing-job", "tuning": "hyper-parameter-tuning-job"}
+"""IAM's resource type of each kind of job."""
+_SYNC_RULES = {"training": "TrainingJobs", "processing": "ProcessingJobs", "tuning": "TuningJobs"}
+"""How Step Functions names its own rules."""
 
 WHY_WIDE = {
     "cloudwatch": "PutMetricData has no resource types; the namespace is bounded",
     "dynamodb": "the table's own indexes",
-    "ec2": "an interface has no name before it exists; these are the calls that SageMaker documents for jobs in a VPC",
+    "ec2": "an interface has no name before it exists, and no list of subnets has a resource; SageMaker documents the "
+    "calls for jobs in a VPC",
     "ecr": "the log-in to ECR has no resource types, and a repository that is known only at deploy is not named",
     "iam": "the execution roles of this stack's jobs, by their path; passed to SageMaker only",
     "kms": "an alias is a condition in IAM, not a resource",
-    "logs": "log delivery has no resource types; the streams of training jobs are made by SageMaker",
+    "logs": "log delivery has no resource types; the streams of jobs are made by SageMaker",
     "s3": "the objects under the prefixes that the jobs name",
     "sagemaker": "jobs whose names start with the stack's prefix; a plan's reserved capacity, whose id nobody knows",
+    "servicequotas": "quotas are listed, and a list has no resource",
     "states": "the executions of the stack's machines; a task token has no resource",
     "xray": "tracing has no resource types",
 }
 """Why a statement of ours names more than one resource, by the service of its actions."""
 
 
-def job_statements(place: Place, reach: Reach, *, prefix: str, passed: Sequence[str]) -> list[Statement]:
-    """Return what creates, watches and stops training jobs.
+def job_statements(
+    place: Place, reach: Reach, *, prefix: str, passed: Sequence[str], kinds: Sequence[str] = ("training",)
+) -> list[Statement]:
+    """Return what creates, watches and stops jobs.
 
     Parameters
     ----------
@@ -42,26 +60,35 @@ def job_statements(place: Place, reach: Reach, *, prefix: str, passed: Sequence[
         The start of the jobs' names.
     passed : sequence of str
         The execution roles' ARNs.
+    kinds : sequence of str
+        The kinds of job.
 
     Notes
     -----
     A plan needs CreateTrainingJob on the plan and on its reserved capacity too, whose ids nobody knows before.
     Source: IAM permissions for SageMaker training plans.
     """
-    # SageMaker writes names into ARNs in lower case, and IAM compares case: both forms are allowed.
-    names = dict.fromkeys((prefix, prefix.lower()))
-    jobs: list[Any] = [place.arn("sagemaker", f"training-job/{name}*") for name in names]
-    plans: list[Any] = sorted(reach.plans)
-    if plans:
-        plans.append(place.arn("sagemaker", "reserved-capacity/*"))
-    watch = ["sagemaker:DescribeTrainingJob", "sagemaker:StopTrainingJob", "sagemaker:ListTags", "sagemaker:AddTags"]
     to_sagemaker = {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}}
     return [
-        allow(["sagemaker:CreateTrainingJob"], jobs + plans),
-        allow(watch, jobs),
+        *(statement for kind in kinds for statement in _of_kind(place, kind, reach, prefix)),
         allow(["iam:PassRole"], list(passed), to_sagemaker),
         *volume_key_statements(place, reach),
     ]
+
+
+def _of_kind(place: Place, kind: str, reach: Reach, prefix: str) -> list[Statement]:
+    noun = JOB_KINDS[kind].noun
+    # SageMaker writes names into ARNs in lower case, and IAM compares case: both forms are allowed.
+    names = dict.fromkeys((prefix, prefix.lower()))
+    jobs: list[Any] = [place.arn("sagemaker", f"{_RESOURCES[kind]}/{name}*") for name in names]
+    plans: list[Any] = sorted(reach.plans) if kind == "training" else []
+    if plans:
+        plans.append(place.arn("sagemaker", "reserved-capacity/*"))
+    watch = [f"sagemaker:Describe{noun}", f"sagemaker:Stop{noun}", "sagemaker:ListTags", "sagemaker:AddTags"]
+    if kind == "tuning":
+        # Whether one has begun shows in the training jobs that it has started.
+        watch.append("sagemaker:ListTrainingJobsForHyperParameterTuningJob")
+    return [allow([f"sagemaker:Create{noun}"], jobs + plans), allow(watch, jobs)]
 
 
 def launcher_statements(place: Place, *, table: str, log_group: str, machines: Sequence[str]) -> list[Statement]:
@@ -86,10 +113,26 @@ def launcher_statements(place: Place, *, table: str, log_group: str, machines: S
     ]
 
 
-def sync_statements(place: Place) -> list[Statement]:
-    """Return what ``createTrainingJob.sync`` needs besides the jobs: Step Functions' own rule for their events."""
-    rule = place.arn("events", "rule/StepFunctionsGetEventsForSageMakerTrainingJobsRule")
-    return [allow(["events:PutTargets", "events:PutRule", "events:DescribeRule"], [rule])]
+def checking_statements(reach: Reach) -> list[Statement]:
+    """Return what the launcher looks at before it creates a job: quotas, plans, and the zones of their subnets."""
+    plans = [allow(["sagemaker:DescribeTrainingPlan"], sorted(reach.plans))] if reach.plans else []
+    # Neither call has a narrower resource.
+    zones = [allow(["ec2:DescribeSubnets"], ["*"])] if reach.plans and reach.vpc else []
+    return [allow(["servicequotas:ListServiceQuotas"], ["*"]), *plans, *zones]
+
+
+def starting_statements(place: Place, machines: Sequence[str], plans: Sequence[str]) -> list[Statement]:
+    """Return what starts machines when plans are active: the plans are looked at until then."""
+    if not machines:
+        return []
+    arns = [place.arn("states", f"stateMachine:{name}") for name in machines]
+    return [allow(["sagemaker:DescribeTrainingPlan"], sorted(plans)), allow(["states:StartExecution"], arns)]
+
+
+def sync_statements(place: Place, kinds: Sequence[str] = ("training",)) -> list[Statement]:
+    """Return what ``.sync`` needs besides the jobs: Step Functions' own rule for the events of each kind."""
+    rules = [place.arn("events", f"rule/StepFunctionsGetEventsForSageMaker{_SYNC_RULES[kind]}Rule") for kind in kinds]
+    return [allow(["events:PutTargets", "events:PutRule", "events:DescribeRule"], rules)] if rules else []
 
 
 def machine_statements(launchers: Sequence[str]) -> list[Statement]:

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from aws_cdk.aws_stepfunctions import CfnStateMachine
-
-from constructs_lib import facts
-from constructs_lib.model import InvalidInputError, RunEnd, TrainingJobSpec, is_unresolved
-from constructs_lib.model.approvals import approvals, types_in
-from constructs_lib.model.values import literal
-from constructs_lib.rules import check_request, raise_for_errors
-from constructs_lib.shared.cdk_values import definition_text, gigabytes, key_arn, role_arn, seconds
-from constructs_lib.shared.scopes import path_of, stack_of
-from constructs_lib.workloads.definition import Launch, launcher_states, optimized_states, parallel_step
-from constructs_lib.workloads.grants import TrainingJobGrants
-from constructs_lib.workloads.kit import CapacityKit
-from constructs_lib.workloads.metrics import run_metric
+from constructs_lib.model import TrainingJobSpec
+from constructs_lib.model.steps import training_request
+from constructs_lib.shared.cdk_values import gigabytes, key_arn, role_arn, seconds
+from constructs_lib.shared.scopes import stack_of
+from constructs_lib.workloads.job_checks import declared_of
+from constructs_lib.workloads.job_machine import JobMachine
+from constructs_lib.workloads.job_steps import StepRequest, entries_of, launch_limits, plain_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from aws_cdk import Size
-    from aws_cdk.aws_cloudwatch import Metric
-    from aws_cdk.aws_iam import CfnRole
-    from aws_cdk.aws_stepfunctions import CustomState
     from constructs import Construct
 
     from constructs_lib.model import HasTrainingPlanArn, InputChannel, InstancePreference
+    from constructs_lib.model.price import PriceCeiling
+    from constructs_lib.model.prices import PriceBook
+    from constructs_lib.model.steps import LaunchStep
     from constructs_lib.shared.cdk_values import Key, Role, Time
-    from constructs_lib.shared.scopes import StackInfo
+    from constructs_lib.workloads.job_steps import Integration, Moment
+    from constructs_lib.workloads.kit import CapacityKit
 
 __all__ = ["PreferenceTrainingJob"]
 
-_MARGIN_SECONDS = 3600
-_YEAR_SECONDS = 31_536_000
 
-
-class PreferenceTrainingJob(CfnStateMachine):
+class PreferenceTrainingJob(JobMachine):
     """A state machine that runs one training job on the first of several instance types that has capacity.
 
     Each execution launches one SageMaker training job with an ordered list of instance types, waits for its end and
     ends like it: it succeeds with the run's record, or fails with the record's named end (``InsufficientCapacity``,
     ``QuotaExceeded``, ``AlgorithmError`` ...) as its error. Stopping the execution stops the job.
+
+    With ``steps`` it may launch several, one after the other: the next list is tried when the one before has found no
+    capacity, and never two jobs run at once.
 
     It costs one resource in the template; roles, launcher, run table and log group are the stack's `CapacityKit`.
 
@@ -52,8 +45,11 @@ class PreferenceTrainingJob(CfnStateMachine):
     ----------
     scope : Construct
     construct_id : str
-    preferences : sequence of InstancePreference
-        1 to 5 acceptable types, best first. SageMaker takes the first that has capacity for all its instances.
+    preferences : sequence of InstancePreference, optional
+        1 to 5 acceptable types, best first. SageMaker takes the first that has capacity for all its instances. Give
+        them or ``steps``.
+    steps : sequence of LaunchStep, optional
+        Several lists in order, each with its own wait, and its own image, environment, hyperparameters and counts.
     output : str
         ``s3://`` prefix for the model artifacts.
     max_runtime : Duration, timedelta or seconds
@@ -66,7 +62,20 @@ class PreferenceTrainingJob(CfnStateMachine):
         One count for every entry, instead of a count on each.
     max_pending : Duration, timedelta or seconds, optional
         Bounds the wait for capacity over the whole list, 30 minutes to 28 days. Without it SageMaker's default applies,
-        which is not documented for on-demand lists.
+        which is not documented for on-demand lists. A step may have its own.
+    start_by, finish_by : Duration, timedelta, seconds, ISO 8601 text or datetime, optional
+        A job has to have started by then, and is stopped then, whatever step it is of. A duration counts from the begin
+        of the run. Held to within the five minutes of the sweep.
+    max_cost : PriceCeiling, optional
+        What all jobs of a run may cost together, by ``price_book``; reserved entries are paid for already.
+    price_book : PriceBook, optional
+        Prices of an instance hour; with it the run's record says what the run cost.
+    drop_without_quota : bool
+        True: entries that the account has no quota for are left out, and the record names them. By default the launch
+        ends in ``QuotaExceeded``, for SageMaker would refuse the whole list.
+    run_overrides : sequence of str
+        What an execution's input may override under the key ``overrides``: ``hyperparameters``, ``environment``,
+        ``inputs``, ``output``, ``instance_count``, ``max_runtime``, ``start_by``, ``finish_by``. By default nothing.
     inputs : mapping of str to str or InputChannel, optional
         Channel name to ``s3://`` prefix or full channel.
     hyperparameters, environment, tags : mapping of str to str, optional
@@ -106,9 +115,9 @@ class PreferenceTrainingJob(CfnStateMachine):
         Functions' own ``createTrainingJob.sync``, without a function; a field that Step Functions does not know yet
         makes it fail at run time with an error that nothing can catch.
     timeout : Duration, timedelta or seconds, optional
-        A launch that takes longer is stopped and ends in ``TimedOut``. By default ``max_pending`` (28 days when not
-        given) plus ``max_runtime`` plus an hour; a year with a training plan, for the time before it starts does not
-        count as pending.
+        A launch, of each step, that takes longer is stopped and ends in ``TimedOut``. By default ``max_pending`` (28
+        days when not given) plus ``max_runtime`` plus an hour; a year with a training plan, for the time before it
+        starts does not count as pending.
     kit : CapacityKit, optional
         The kit of another stack, such as the one around a nested stack; the job's name starts like that stack's then.
     state_machine_name : str, optional
@@ -138,13 +147,20 @@ class PreferenceTrainingJob(CfnStateMachine):
         scope: Construct,
         construct_id: str,
         *,
-        preferences: Sequence[InstancePreference],
         output: str,
         max_runtime: Time,
+        preferences: Sequence[InstancePreference] = (),
+        steps: Sequence[LaunchStep] = (),
         image: str | None = None,
         algorithm_name: str | None = None,
         instance_count: int | None = None,
         max_pending: Time | None = None,
+        start_by: Moment | None = None,
+        finish_by: Moment | None = None,
+        max_cost: PriceCeiling | None = None,
+        price_book: PriceBook | None = None,
+        drop_without_quota: bool = False,
+        run_overrides: Sequence[str] = (),
         inputs: Mapping[str, str | InputChannel] | None = None,
         hyperparameters: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
@@ -168,7 +184,7 @@ class PreferenceTrainingJob(CfnStateMachine):
         reserved_only: bool = False,
         role: Role | None = None,
         own_role: bool = False,
-        integration: Literal["launcher", "optimized"] = "launcher",
+        integration: Integration = "launcher",
         timeout: Time | None = None,
         kit: CapacityKit | None = None,
         state_machine_name: str | None = None,
@@ -204,40 +220,28 @@ class PreferenceTrainingJob(CfnStateMachine):
             arguments=arguments,
             request_overrides=request_overrides or {},
         )
-        if integration not in _STATES:
-            raise InvalidInputError(f"integration: {integration!r} was given; 'launcher' and 'optimized' are allowed")
-        if role and own_role:
-            raise InvalidInputError("own_role: it makes a role, and role= brings one; give one of them")
-        path = path_of(scope, construct_id)
-        request = spec.to_request()
-        _check(request, path, stack_of(scope), preferences, reserved_only=reserved_only)
-        self._spec, self._integration = spec, integration
-        self._kit = kit or CapacityKit.of(scope)
-        self._own_role = self._kit.own_execution_role(scope, f"{construct_id}Role", request) if own_role else None
-        request.setdefault(
-            "RoleArn", self._own_role.attr_arn if self._own_role else self._kit.share_execution_role(request)
-        )
-        self._kit.add_job(request, launched=integration == "launcher", own_role=own_role)
-        prefix = self._kit.job_name_prefix(construct_id, path)
-        self._launch = Launch(
-            kind="training",
-            request=request,
-            prefix=prefix if integration == "launcher" else _short(prefix, self._kit.name_prefix),
-            seconds=_backstop(request, seconds("timeout", timeout)),
-            partition=stack_of(scope).place.partition,
-            launcher=self._kit.launcher_name,
-            reasons=spec.reasons(),
-        )
-        if state_machine_name:
-            self._kit.watch_machine(state_machine_name)
+        self._spec, self._launch_steps = spec, plain_steps(construct_id, spec, steps)
         super().__init__(
             scope,
             construct_id,
-            role_arn=self._kit.machine_role_arn,
-            state_machine_name=state_machine_name or prefix,
-            definition_string=definition_text(_STATES[integration](self._launch)),
-            logging_configuration=self._kit.machine_logging,
-            tracing_configuration=_TRACING,
+            kind="training",
+            steps=_requests(spec, self._launch_steps),
+            limits=launch_limits(
+                start_by=start_by,
+                finish_by=finish_by,
+                max_cost=max_cost,
+                price_book=price_book,
+                drop_without_quota=drop_without_quota,
+                reserved_only=reserved_only,
+            ),
+            declared=declared_of(stack_of(scope), entries_of(spec, self._launch_steps), reserved_only=reserved_only),
+            role_given=role is not None,
+            own_role=own_role,
+            integration=integration,
+            timeout=timeout,
+            kit=kit,
+            state_machine_name=state_machine_name,
+            run_overrides=run_overrides,
         )
 
     @property
@@ -246,142 +250,12 @@ class PreferenceTrainingJob(CfnStateMachine):
         return self._spec
 
     @property
-    def request(self) -> Mapping[str, Any]:
-        """The CreateTrainingJob request without the job's name."""
-        return self._launch.request
-
-    @property
-    def kit(self) -> CapacityKit:
-        """What this job shares with the other jobs of its stack."""
-        return self._kit
-
-    @property
-    def execution_role(self) -> CfnRole | None:
-        """The job's own execution role; ``None`` unless ``own_role`` was asked for."""
-        return self._own_role
-
-    @property
-    def job_name_prefix(self) -> str:
-        """The start of the names of the jobs that this machine launches."""
-        return self._launch.prefix
-
-    @property
-    def grants(self) -> TrainingJobGrants:
-        """Permissions for others: ``job.grants.start(role)``."""
-        launched = self._integration == "launcher"
-        return TrainingJobGrants(self, self._kit.launch_statements(self.request, launched=launched))
-
-    def metric_pending_seconds(self, *, instance_type: str | None = None, **options: Any) -> Metric:
-        """Return the wait for capacity, from the job's creation to its start; by default the average over 5 minutes.
-
-        Parameters
-        ----------
-        instance_type : str, optional
-            Only runs that this type won.
-        **options
-            As `aws_cdk.aws_cloudwatch.Metric` takes them: ``statistic``, ``period``, ``label`` ...
-        """
-        return self._metric("PendingSeconds", options, InstanceType=instance_type)
-
-    def metric_runtime_seconds(self, *, instance_type: str | None = None, **options: Any) -> Metric:
-        """Return the time from start to end, see `metric_pending_seconds`."""
-        return self._metric("RuntimeSeconds", options, InstanceType=instance_type)
-
-    def metric_billable_instance_seconds(self, *, instance_type: str | None = None, **options: Any) -> Metric:
-        """Return the billed time summed over the job's instances; by default the sum over 5 minutes."""
-        return self._metric("BillableInstanceSeconds", {"statistic": "Sum", **options}, InstanceType=instance_type)
-
-    def metric_rank(self, **options: Any) -> Metric:
-        """Return the winner's place in the list of preferences, 1 for the first; by default the average."""
-        return self._metric("Rank", options)
-
-    def metric_runs_ended(self, *, end: str | None = None, **options: Any) -> Metric:
-        """Return the number of runs that ended; by default the sum over 5 minutes.
-
-        Parameters
-        ----------
-        end : RunEnd or str, optional
-            Only runs with this end, such as ``InsufficientCapacity``.
-        **options
-            As `aws_cdk.aws_cloudwatch.Metric` takes them.
-        """
-        named = None if end is None else str(RunEnd(end))
-        return self._metric("Ended", {"statistic": "Sum", **options}, End=named)
-
-    def _metric(self, name: str, options: dict[str, Any], **dimensions: str | None) -> Metric:
-        if self._integration == "optimized":
-            raise InvalidInputError(
-                f"metric {name}: the launcher writes it, and this job has integration='optimized'; "
-                "use the machine's own metrics in AWS/States"
-            )
-        return run_metric(self.job_name_prefix, name, options, **dimensions)
-
-    def as_step(self, step_id: str, *, entry: str | None = None, machine_name: str | None = None) -> CustomState:
-        """Return the job as one state of a machine of your own.
-
-        The state succeeds with the run's record and fails with the record's named end, which ``add_catch`` takes by
-        name. The machine's role needs ``job.grants.launch(machine)``.
-
-        Parameters
-        ----------
-        step_id : str
-            The state's name, at most 70 characters.
-        entry : str, optional
-            A JSONPath that tells the entries of a Map apart, such as ``$$.Map.Item.Index``.
-        machine_name : str, optional
-            The start of your machine's name. The launcher may then look only at the executions of such machines, and
-            stops the job at once when one is aborted. Without it the launcher may look at all executions of the account
-            and region, and an abort is noticed by the sweep, within five minutes.
-        """
-        from aws_cdk.aws_stepfunctions import CustomState  # noqa: PLC0415
-
-        self._kit.watch_machine(machine_name or "")
-        step = replace(self._launch, step=step_id, item=entry or "")
-        return CustomState(self, step_id, state_json=parallel_step(_STATES[self._integration](step)))
+    def steps(self) -> Sequence[LaunchStep]:
+        """The launch's steps as they were given; none for a job with one list."""
+        return self._launch_steps
 
 
-_STATES = {"launcher": launcher_states, "optimized": optimized_states}
-_TRACING = CfnStateMachine.TracingConfigurationProperty(enabled=True)
-
-
-def _check(
-    request: Mapping[str, Any],
-    path: str,
-    stack: StackInfo,
-    preferences: Sequence[InstancePreference],
-    *,
-    reserved_only: bool,
-) -> None:
-    declared = {
-        # What the declaration of an imported plan says of it; any other plan is just an ARN.
-        "plans": [known for entry in preferences if (known := getattr(entry.training_plan, "described", None))],
-        "region": literal(stack.place.region),
-        "account": literal(stack.place.account),
-        "reserved_only": reserved_only,
-    }
-    raise_for_errors(check_request("training-job", request, path=path, declared=declared))
-    approvals(stack.root).use(path, types_in(request))
-
-
-def _backstop(request: Mapping[str, Any], timeout: float | timedelta | None) -> float:
-    """Return after how many seconds a launch is stopped, whatever happens."""
-    if timeout is not None:
-        return int(timeout.total_seconds()) if isinstance(timeout, timedelta) else timeout
-    stopping = request.get("StoppingCondition", {})
-    pending = stopping.get("MaxPendingTimeInSeconds", facts.limit("MaxPendingTimeInSeconds").max)
-    runtime = stopping.get("MaxRuntimeInSeconds", _YEAR_SECONDS)
-    if is_unresolved(pending) or is_unresolved(runtime) or _is_reserved(request):
-        return _YEAR_SECONDS
-    return min(int(pending) + int(runtime) + _MARGIN_SECONDS, _YEAR_SECONDS)
-
-
-def _is_reserved(request: Mapping[str, Any]) -> bool:
-    resources = request.get("ResourceConfig", {})
-    return "TrainingPlanArn" in resources or any(
-        "TrainingPlanArns" in entry for entry in resources.get("InstancePreferences", ())
-    )
-
-
-def _short(prefix: str, stack_prefix: str) -> str:
-    """Return a prefix that leaves room for the 32 characters of the hash that States.Hash makes."""
-    return stack_prefix + prefix.rpartition("-")[2]
+def _requests(spec: TrainingJobSpec, steps: Sequence[LaunchStep]) -> list[StepRequest]:
+    if not steps:
+        return [StepRequest(spec.to_request(), spec.reasons())]
+    return [StepRequest(training_request(spec, step), step.reasons) for step in steps]

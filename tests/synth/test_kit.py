@@ -184,7 +184,8 @@ def test_the_launcher_may_touch_only_the_jobs_roles_and_executions_of_its_stack(
     ]
     assert allowed(launcher, "states:SendTaskSuccess") == ["*"]
     wide = [s["Action"] for s in launcher if "*" in s["Resource"]]
-    assert wide == [["states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"]]
+    answers = ["states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"]
+    assert wide == [["servicequotas:ListServiceQuotas"], answers]
 
 
 def test_a_job_on_a_plan_lets_the_launcher_use_the_plan_and_its_reserved_capacity(make_job, synth, statements):

@@ -277,7 +277,7 @@ def test_a_job_is_a_step_of_a_machine_of_ones_own_whose_ends_can_be_caught_by_na
     assert inner["Train Start"]["Parameters"]["entered.$"] == "$$.State.EnteredTime"
     entry = inner["Train Launch"]["Parameters"]["Payload"]["entry"]
     assert entry == {"redrive.$": "$$.Execution.RedriveCount", "entered.$": "$.entered", "item.$": "$.item"}
-    assert inner["Train Stop"]["ResultPath"] == "$.action"
+    assert inner["Train Stop"]["Parameters"]["entered.$"] == "$.entered"
     policies = str(resolved(of_type(template, "AWS::IAM::Policy")))
     assert "lambda:InvokeFunction" in policies
     roles = str(resolved(of_type(template, "AWS::IAM::Role")))

@@ -6,8 +6,11 @@ import json
 import pytest
 
 from constructs_lib.model import RunEnd
-from constructs_lib.workloads.definition import Launch, launcher_states, optimized_states, parallel_step
+from constructs_lib.workloads.definition import Launch, launcher_states, parallel_step
+from constructs_lib.workloads.optimized import optimized_states
 
+# A launch without limits and without a plan has none of these ends.
+NEVER = {"StartByPassed", "FinishByPassed", "CostLimitReached", "PlanNotUsable"}
 REQUEST = {"AlgorithmSpecification": {"TrainingImage": "x"}, "RoleArn": "arn"}
 
 
@@ -124,7 +127,7 @@ def test_an_optimized_launch_ends_under_the_name_of_what_happened(launch, outcom
 
 
 def test_every_end_of_an_optimized_launch_is_an_end_of_the_launcher_too_and_each_is_reached():
-    assert {end for _, end in ENDS} == {str(end) for end in RunEnd} - {"LauncherFailed", "StackDeleted"}
+    assert {end for _, end in ENDS} == {str(end) for end in RunEnd} - {"LauncherFailed", "StackDeleted"} - NEVER
 
 
 def test_the_name_of_an_optimized_job_changes_per_try_and_fits():
@@ -141,11 +144,26 @@ def test_the_name_of_an_optimized_job_changes_per_try_and_fits():
 def test_a_named_end_is_final_and_every_other_failure_is_the_launchers_and_is_tried_again(launch):
     task = launcher_states(launch())["States"]["Launch"]
     final, again = task["Retry"]
-    assert set(final["ErrorEquals"]) == {str(end) for end in RunEnd} - {"Completed", "LauncherFailed"}
+    assert set(final["ErrorEquals"]) == {str(end) for end in RunEnd} - {"Completed", "LauncherFailed"} - NEVER
     assert final["MaxAttempts"] == 0
     assert again["ErrorEquals"] == ["States.TaskFailed"]
     assert again["MaxAttempts"] > 0
     assert task["Resource"].endswith("lambda:invoke.waitForTaskToken")
+
+
+@pytest.mark.parametrize(
+    ("more", "ends"),
+    [
+        ({"limits": {"start_by": 60}}, {"StartByPassed", "FinishByPassed", "CostLimitReached"}),
+        ({"overrides": ["finish_by"]}, {"StartByPassed", "FinishByPassed", "CostLimitReached"}),
+        ({"request": {"ResourceConfig": {"InstanceType": "t", "TrainingPlanArn": "p"}}}, {"PlanNotUsable"}),
+        ({"request": {}}, {"PlanNotUsable"}),
+    ],
+    ids=["limits", "limits of a run", "a plan", "a request that only an execution knows"],
+)
+def test_the_ends_that_a_launch_can_have_are_final_too(launch, more, ends):
+    final = launcher_states(launch(**more))["States"]["Launch"]["Retry"][0]["ErrorEquals"]
+    assert set(final) & NEVER == ends
 
 
 def test_an_end_is_not_caught_so_that_a_redrive_enters_launch_again(launch):
@@ -158,8 +176,9 @@ def test_a_timeout_stops_the_job_through_the_same_state_so_that_its_identity_is_
     states = launcher_states(launch())["States"]
     (timeout,) = states["Launch"]["Catch"]
     assert timeout["Next"] == "Stop"
-    assert states["Stop"] == {"Type": "Pass", "Result": "stop", "ResultPath": "$.action", "Next": "Launch"}
-    # The state's input stays: the action, the redrive it belongs to, and the entry.
+    again = {"action": "stop", "since.$": "$$.Execution.RedriveCount", "seconds.$": "$.seconds"}
+    assert states["Stop"] == {"Type": "Pass", "Parameters": again, "Next": "Launch"}
+    # The state's input stays under the cause: how long the stop may take, and the entry.
     assert timeout["ResultPath"] == "$.cause"
     assert states["Start"]["Parameters"] == {
         "action": "launch",
@@ -181,6 +200,7 @@ def test_the_payload_is_what_the_launcher_reads(launch):
         "state.$": "$$.State.Name",
         "try.$": "$$.State.RetryCount",
         "entry": {"redrive.$": "$$.Execution.RedriveCount"},
+        "input.$": "$$.Execution.Input",
         "reasons": ["why", None],
         "request": REQUEST,
     }
