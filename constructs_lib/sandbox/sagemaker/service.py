@@ -22,6 +22,7 @@ from .seeds import spot_pool
 from .supply import Supply
 from .tags import Tags
 from .training_jobs import TrainingJobs
+from .tuning_jobs import TuningJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,10 +72,12 @@ class SageMaker:
             resources = Resources(context, self._agenda, tags)
             self.endpoints = Endpoints(context, capacity, self._placement, resources, tags)
             self.scaling = Scaling(self._agenda, self.endpoints)
+            training = TrainingJobs(context, capacity, self._placement, tags)
             self._operations: dict[str, Callable[[Request], Request]] = {
                 **resources.operations(),
                 **self.endpoints.operations(),
-                **TrainingJobs(context, capacity, self._placement, tags).operations(),
+                **training.operations(),
+                **TuningJobs(context, capacity, self._placement, tags, training).operations(),
                 **ProcessingJobs(context, capacity, self._placement, tags).operations(),
                 **plans.operations(),
                 **self._purchases.operations(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from .seeds import JobTimes
     from .training_request import Demand
 
-__all__ = ["ENDED", "TrainingJob"]
+__all__ = ["ENDED", "Changed", "TrainingJob"]
+
+Changed = Callable[["TrainingJob", float], None]
 
 ENDED = ("Completed", "Failed", "Stopped")
 # What an event tells of a job, besides FailureReason. Source: SageMaker guide, automating-sagemaker-with-eventbridge.
@@ -58,6 +61,8 @@ class TrainingJob:
         How long the phases take.
     created
         Epoch seconds.
+    changed
+        Called after each change of the job's status.
     """
 
     name: str
@@ -66,6 +71,7 @@ class TrainingJob:
     demand: Demand
     times: JobTimes
     created: float
+    changed: Changed | None = None
     status: str = "InProgress"
     secondary: str = ""
     modified: float = 0

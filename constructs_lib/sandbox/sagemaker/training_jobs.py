@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .capacity import Capacity
     from .placement import Placement
     from .tags import Tags
+    from .training_job import Changed
+    from .training_request import Demand
 
 __all__ = ["TrainingJobs"]
 
@@ -57,6 +59,21 @@ class TrainingJobs:
             "StopTrainingJob": self._stop,
         }
 
+    def launch(
+        self, request: Request, demand: Demand, zones: frozenset[str] | None, now: float, changed: Changed | None = None
+    ) -> TrainingJob:
+        """Begin a job whose request was checked; `changed` is told of each change of its status."""
+        name = request["TrainingJobName"]
+        job = TrainingJob(name, self._jobs.arn(name), request, demand, self._capacity.job_times(name), now, changed)
+        self._jobs.add(job)
+        self._tags.create(job.arn, request.get("Tags", ()))
+        self._life.begin(job, zones, now)
+        return job
+
+    def end(self, job: TrainingJob, now: float) -> None:
+        """Stop a job that is neither stopping nor over."""
+        self._life.stop(job, now)
+
     def _create(self, request: Request) -> Request:
         name = request["TrainingJobName"]
         with self._agenda.moment() as now:
@@ -67,11 +84,8 @@ class TrainingJobs:
         with self._agenda.moment() as now:
             self._subnets.check(demand.entries, zones)
             self._jobs.check_name(name)
-            job = TrainingJob(name, self._jobs.arn(name), request, demand, self._capacity.job_times(name), now)
-            check_quotas(self._capacity.quotas, demand.entries, usage(job), self._placement.in_use)
-            self._jobs.add(job)
-            self._tags.create(job.arn, request.get("Tags", ()))
-            self._life.begin(job, zones, now)
+            check_quotas(self._capacity.quotas, demand.entries, usage(demand), self._placement.in_use)
+            job = self.launch(request, demand, zones, now)
         return {"TrainingJobArn": job.arn}
 
     def _describe(self, request: Request) -> Request:
@@ -82,7 +96,7 @@ class TrainingJobs:
         with self._agenda.moment() as now:
             job = self._jobs.to_stop(request)
             if job is not None:
-                self._life.stop(job, now)
+                self.end(job, now)
         return {}
 
     def _list(self, request: Request) -> Request:

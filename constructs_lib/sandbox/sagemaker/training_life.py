@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .placement import Holding, Placement
     from .tags import Tags
     from .training_job import TrainingJob
+    from .training_request import Demand
 
 __all__ = ["TrainingLife", "usage"]
 
@@ -30,9 +31,9 @@ _MESSAGES = {
 }
 
 
-def usage(job: TrainingJob) -> str:
+def usage(demand: Demand) -> str:
     """Return the words of the quota that a job's instances count against."""
-    return "spot training job usage" if job.demand.is_spot else "training job usage"
+    return "spot training job usage" if demand.is_spot else "training job usage"
 
 
 class TrainingLife:
@@ -56,7 +57,7 @@ class TrainingLife:
         """Look for capacity for a new job."""
         job.ticket = Ticket(
             owner=job.name,
-            usage=usage(job),
+            usage=usage(job.demand),
             entries=job.demand.entries,
             zones=zones,
             patience=self._patience(job),
@@ -185,6 +186,8 @@ class TrainingLife:
 
     def _move(self, job: TrainingJob, status: str, secondary: str, message: str, now: float) -> None:
         job.move(status, secondary, message, now)
+        if job.changed is not None:
+            job.changed(job, now)
         faults = self._context.faults
         if secondary == "Pending" and reading(faults, "sagemaker.events-pending") == "unsent":
             return
