@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import InvalidInputError
-from constructs_lib.model.jobs import deep_merge
+from constructs_lib.model.fields import deep_merge
 from constructs_lib.workloads.endpoint_settings import whole_seconds
 
 if TYPE_CHECKING:
