@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from constructs import Construct
 
@@ -25,7 +25,20 @@ if TYPE_CHECKING:
     from aws_cdk.aws_events import IRuleTarget, Rule
     from aws_cdk.aws_iam import Grant, IGrantable
 
-__all__ = ["ITrainingPlan", "PlanBase", "PlanGrants"]
+__all__ = ["ITrainingPlan", "PlanBase", "PlanGrants", "StartsOnPlan"]
+
+_Start = TypeVar("_Start")
+_Start_co = TypeVar("_Start_co", covariant=True)
+
+
+class StartsOnPlan(Protocol[_Start_co]):
+    """A job that can be started when a plan is active; returns what does it."""
+
+    def start_on_plan(
+        self, start_id: str, plan: str, *, plan_name: str, starts: str, topic: str | None = None
+    ) -> _Start_co:
+        """Start one run when the plan is active."""
+        ...
 
 
 class ITrainingPlan(Protocol):
@@ -85,17 +98,63 @@ class PlanBase(Construct):
         InvalidInputError
             If the plan serves no jobs, or its type is not known.
         """
-        if self.target not in (None, TrainingPlanTarget.TRAINING_JOB):
-            raise InvalidInputError(
-                f"{self.node.path}: the plan is for {self.target}, and a job needs one for "
-                f"{TrainingPlanTarget.TRAINING_JOB}; what a plan is for cannot be changed"
-            )
+        self._require_jobs()
         if self.instance_type is None:
             raise InvalidInputError(
                 f"{self.node.path}: the plan's instance type is not known; give it to from_training_plan_arn"
             )
         count = self.instance_count if instance_count is None else instance_count
         return InstancePreference(self.instance_type, instance_count=count, training_plan=self, reason=reason)
+
+    def start_on_active(self, job: StartsOnPlan[_Start]) -> _Start:
+        """Start one run of a job as soon as the plan is active, however late that is.
+
+        The plan is looked at when it should start and every few minutes from the deploy on. The job's runtime is cut to
+        what is left until the capacity goes, 30 minutes before the plan ends, and the container finds that moment in
+        ``GPUCAP_CAPACITY_USABLE_UNTIL``, in milliseconds since the epoch. An alarm goes off when the plan is 15 minutes
+        late. A plan is started on once, whatever is deployed again.
+
+        Scheduler may refuse to make a one-time schedule for a moment that has passed: to deploy this for the first time
+        when an imported plan has begun already, leave its ``starts_at`` out.
+
+        Parameters
+        ----------
+        job : PreferenceTrainingJob
+            A job of the launcher that names the plan, such as with `preference`.
+
+        Returns
+        -------
+        PlanStart
+            The schedules and the alarm, which stand under the job.
+
+        Raises
+        ------
+        InvalidInputError
+            If the plan serves no jobs, or the job does not name it.
+        """
+        self._require_jobs()
+        return job.start_on_plan(
+            f"On{self.node.id}",
+            self.training_plan_arn,
+            plan_name=self.plan_name,
+            starts=self._announced_start(),
+            topic=self._notice_topic(),
+        )
+
+    def _announced_start(self) -> str:
+        """Return when the plan starts, possibly a token; empty where nobody says."""
+        return ""
+
+    def _notice_topic(self) -> str | None:
+        """Return the ARN of the topic that hears of the plan, if there is one."""
+        return None
+
+    def _require_jobs(self) -> None:
+        if self.target not in (None, TrainingPlanTarget.TRAINING_JOB):
+            raise InvalidInputError(
+                f"{self.node.path}: the plan is for {self.target}, and a job needs one for "
+                f"{TrainingPlanTarget.TRAINING_JOB}; what a plan is for cannot be changed"
+            )
 
     def on_status_change(self, construct_id: str, *, target: IRuleTarget | None = None, **options: Any) -> Rule:
         """Do something whenever the plan's status changes, as the watcher sees it within five minutes.

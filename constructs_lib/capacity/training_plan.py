@@ -269,6 +269,12 @@ class TrainingPlan(PlanBase):
             resource.node.default_child.add_override(policy, "Retain")  # type: ignore[union-attr]
         return resource
 
+    def _announced_start(self) -> str:
+        return self.start_time
+
+    def _notice_topic(self) -> str | None:
+        return self.buyer.notice_topic
+
     def _tell(self) -> None:
         """Say in the outputs what there is, and what deleting the stack does not do."""
         words = f"training plan {self.plan_name}: "
@@ -302,6 +308,9 @@ class ImportedTrainingPlan(PlanBase):
         self.starts_at = None if starts_at is None else zoned(starts_at, "starts_at")
         self.ends_at = None if ends_at is None else zoned(ends_at, "ends_at")
         self.availability_zones = tuple(availability_zones or ())
+
+    def _announced_start(self) -> str:
+        return moment_text(self.starts_at) if self.starts_at else ""
 
     @property
     def described(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from constructs_lib.model.job_kinds import JOB_KINDS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ENTERED", "REDRIVE", "Launch", "Then", "choice", "launcher_states", "names_plan", "parallel_step"]
+__all__ = ["ENTERED", "REDRIVE", "Launch", "Then", "choice", "launcher_states", "parallel_step", "plans_of"]
 
 REDRIVE = "$$.Execution.RedriveCount"
 ENTERED = "$$.State.EnteredTime"
@@ -129,14 +129,14 @@ def _named_ends(launch: Launch) -> list[str]:
     if not (launch.limits or launch.overrides):
         never |= set(_LIMIT_ENDS)
     requests = [launch.request, *(one.request for one in launch.then)]
-    if all(requests) and not any(names_plan(launch.kind, request) for request in requests):
+    if all(requests) and not any(plans_of(launch.kind, request) for request in requests):
         never.add(RunEnd.PLAN_NOT_USABLE)
     return [str(end) for end in RunEnd if end not in never]
 
 
-def names_plan(kind: str, request: Mapping[str, Any]) -> bool:
-    """Tell whether a request names a training plan, for an entry or for the whole job."""
-    return any(entry.plan or entry.job_plan for entry in JOB_KINDS[kind].entries(request))
+def plans_of(kind: str, request: Mapping[str, Any]) -> list[str]:
+    """Return the training plans that a request names, for entries or for the whole job."""
+    return [plan for entry in JOB_KINDS[kind].entries(request) for plan in (entry.plan, entry.job_plan) if plan]
 
 
 def _start(launch: Launch) -> dict[str, Any]:

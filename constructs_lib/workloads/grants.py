@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aws_cdk.aws_iam import Grant, IGrantable
+    from aws_cdk.aws_stepfunctions import CfnStateMachine
 
     from constructs_lib.shared.policies import Statement
-    from constructs_lib.workloads.job_machine import JobMachine
 
 __all__ = ["JobGrants"]
 
@@ -19,12 +19,12 @@ class JobGrants:
 
     Parameters
     ----------
-    job : JobMachine
+    job : CfnStateMachine
     statements : list of dict
         What launching it takes, as IAM statements.
     """
 
-    def __init__(self, job: JobMachine, statements: list[Statement]) -> None:
+    def __init__(self, job: CfnStateMachine, statements: list[Statement]) -> None:
         self._job, self._statements = job, statements
 
     def start(self, grantee: IGrantable) -> Grant:

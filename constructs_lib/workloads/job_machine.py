@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from aws_cdk.aws_stepfunctions import CfnStateMachine
 
-from constructs_lib.model import InvalidInputError, RunEnd
+from constructs_lib.model import InvalidInputError, RunEnd, is_unresolved
 from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.model.overrides import overridden
 from constructs_lib.rules import check_request, raise_for_errors
 from constructs_lib.shared.cdk_values import definition_text, seconds
 from constructs_lib.shared.scopes import path_of, stack_of
 from constructs_lib.workloads.access import JobAccess
-from constructs_lib.workloads.definition import parallel_step
+from constructs_lib.workloads.definition import parallel_step, plans_of
 from constructs_lib.workloads.grants import JobGrants
 from constructs_lib.workloads.job_checks import check_options, check_requests, check_steps
 from constructs_lib.workloads.job_steps import STATES, launch_of
@@ -307,6 +307,12 @@ class JobMachine(CfnStateMachine):
             raise InvalidInputError(
                 f"{self._path}: a start on a plan needs the launcher, which cuts the runtime to what the plan leaves; "
                 "drop integration='optimized'"
+            )
+        named = [one for request in self.requests for one in plans_of(self._launch.kind, request)]
+        if plan not in named and not any(map(is_unresolved, [plan, *named])):
+            raise InvalidInputError(
+                f"{self._path}: it names no entry on {plan}, so the plan would start it and stay unused; "
+                "put plan.preference() into its list"
             )
         return on_plan(self._started, start_id, plan=plan, plan_name=plan_name, starts=starts, topic=topic)
 

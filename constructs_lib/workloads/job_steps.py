@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from constructs_lib import facts
 from constructs_lib.model import InvalidInputError, is_unresolved
@@ -14,7 +14,7 @@ from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.model.limits import Limits
 from constructs_lib.model.steps import LaunchStep
 from constructs_lib.shared.cdk_values import gigabytes, seconds
-from constructs_lib.workloads.definition import Launch, Then, launcher_states, names_plan
+from constructs_lib.workloads.definition import Launch, Then, launcher_states, plans_of
 from constructs_lib.workloads.optimized import optimized_states
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def plain_steps(name: str, spec: TrainingJobSpec | ProcessingJobSpec, steps: Seq
     return [
         replace(
             step,
-            max_pending=seconds("max_pending", step.max_pending),
-            max_wait=seconds("max_wait", step.max_wait),
+            max_pending=seconds("max_pending", cast("Time | None", step.max_pending)),
+            max_wait=seconds("max_wait", cast("Time | None", step.max_wait)),
             volume_size_gb=gigabytes("volume_size_gb", step.volume_size_gb),
         )
         for step in steps
@@ -133,7 +133,7 @@ def backstop(kind: str, step: StepRequest, timeout: float | timedelta | None) ->
         pending = step.request.get("StoppingCondition", {}).get("MaxPendingTimeInSeconds", longest)
     else:
         pending = _YEAR_SECONDS if step.max_pending is None else step.max_pending
-    if is_unresolved(pending) or is_unresolved(runtime) or names_plan(kind, step.request):
+    if is_unresolved(pending) or is_unresolved(runtime) or plans_of(kind, step.request):
         return _YEAR_SECONDS
     return min(int(pending) + int(runtime) + _MARGIN_SECONDS, _YEAR_SECONDS)
 
@@ -192,7 +192,7 @@ def longest_wait(kind: str, step: StepRequest) -> float | None:
     if kind != "training":
         return step.max_pending
     given: float | None = step.request.get("StoppingCondition", {}).get("MaxPendingTimeInSeconds")
-    if given is None and names_plan(kind, step.request) and not on_demand(kind, step):
+    if given is None and plans_of(kind, step.request) and not on_demand(kind, step):
         return facts.documented_limit("plan_job_pending_seconds")
     return given
 
@@ -204,7 +204,6 @@ def _types(kind: str, step: StepRequest) -> list[str]:
 def _spot_wait(request: Mapping[str, Any]) -> float | None:
     """Return the wait that a spot request leaves beside its runtime; ``None`` for any other."""
     stopping = request.get("StoppingCondition", {})
-    longest, runtime = stopping.get("MaxWaitTimeInSeconds"), stopping.get("MaxRuntimeInSeconds", 0)
-    if longest is None or is_unresolved(longest) or is_unresolved(runtime):
-        return longest  # type: ignore[no-any-return]  a token is a number
-    return float(longest - runtime)
+    longest: float | None = stopping.get("MaxWaitTimeInSeconds")
+    runtime = stopping.get("MaxRuntimeInSeconds", 0)
+    return longest if longest is None or is_unresolved(longest) or is_unresolved(runtime) else longest - runtime
