@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "sandbox", "lint", "explain", "policy", "quote", "prices", "approve", "resolve")
+COMMANDS = ("demo", "sandbox", "lint", "explain", "policy", "quote", "prices", "approve", "resolve", "endpoint")
 EPILOG = """\
 first steps:
   gpucap demo                     watch a job find capacity: the CDK CLI deploys to a sandbox on this machine
