@@ -118,3 +118,53 @@ def test_what_does_not_exist_is_not_found(one, plan_arn):
         with pytest.raises(ServiceError) as refused:
             one.call(operation, **request)
         assert refused.value.code == "ResourceNotFound"
+
+
+def test_the_counts_follow_a_job_from_one_segment_to_the_next(world):
+    segments = [{"start": "0h", "end": "2h"}, {"start": "3h", "end": "9h", "count": 6}]
+    plan = {"name": "split", "instance_type": P5, "count": 8, "segments": segments}
+    one = world({"plans": [plan], "job": {"runtime": "4h"}})
+    one.create("goes-on", preferences=[(P5, 5, "split")])
+    one.create("waits", preferences=[(P5, 5, "split")])
+    seen = []
+    for minutes in (0, 90, 60, 30, 300):
+        one.go(minutes=minutes)
+        plan = describe(one)
+        counts = (plan["TotalInstanceCount"], plan["InUseInstanceCount"], plan["AvailableInstanceCount"])
+        seen.append((plan["Status"], *counts, one.status("goes-on")[1]))
+    assert seen == [
+        ("Active", 8, 5, 3, "Starting"),
+        ("Active", 8, 0, 8, "Pending"),  # the instances went half an hour before the segment's end
+        ("Scheduled", 6, 0, 6, "Pending"),
+        ("Active", 6, 5, 1, "Starting"),
+        ("Active", 6, 5, 1, "Completed"),
+    ]
+    assert one.status("waits")[1] == "Training"  # it got the instances that the first gave back
+    one.go(hours=1)
+    assert describe(one)["Status"] == "Expired"
+
+
+def test_a_job_that_only_the_first_segment_can_hold_waits_in_vain_for_the_second(world):
+    segments = [{"start": "0h", "end": "2h"}, {"start": "3h", "end": "9h", "count": 4}]
+    plan = {"name": "split", "instance_type": P5, "count": 8, "segments": segments}
+    one = world({"plans": [plan], "job": {"runtime": "4h"}})
+    one.create(preferences=[(P5, 8, "split")])
+    one.go(hours=5)
+    assert one.status() == ("InProgress", "Pending")
+    assert describe(one)["InUseInstanceCount"] == 0
+    one.go(hours=5)
+    assert one.status() == ("Failed", "Failed")
+
+
+def test_the_subnets_must_cover_the_zones_of_all_segments(world, plan_arn):
+    segments = [{"start": "0h", "end": "2h", "zone": "us-east-1a"}, {"start": "3h", "end": "9h", "zone": "us-east-1b"}]
+    one = world({"plans": [{"name": "split", "instance_type": P5, "count": 8, "segments": segments}]})
+    vpc = {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-a"]}
+    with pytest.raises(ServiceError, match=r"lie in us-east-1a, but .*split has reserved capacity in us-east-1b"):
+        one.create(preferences=[(P5, 8, "split")], VpcConfig=vpc)
+    with pytest.raises(ServiceError, match=r"lie in us-east-1a, but .*split has reserved capacity in us-east-1b"):
+        one.create(
+            resources={"InstanceType": P5, "InstanceCount": 8, "TrainingPlanArn": plan_arn("split")}, VpcConfig=vpc
+        )
+    one.create(preferences=[(P5, 8, "split")], VpcConfig=vpc | {"Subnets": ["subnet-a", "subnet-b"]})
+    assert one.status() == ("InProgress", "Starting")
