@@ -41,12 +41,14 @@ SAGEMAKER = (
     "ListEndpointConfigs",
     "ListTags",
     "ListTrainingJobs",
+    "ListTrainingJobsForHyperParameterTuningJob",
     "ListTrainingPlans",
     "SearchTrainingPlanOfferings",
     "StopHyperParameterTuningJob",
     "StopProcessingJob",
     "StopTrainingJob",
     "UpdateEndpoint",
+    "UpdateEndpointWeightsAndCapacities",
 )
 DYNAMODB = (
     "CreateTable",
@@ -66,10 +68,19 @@ DYNAMODB = (
 PINNED = {
     "sagemaker/2017-07-24": SAGEMAKER,
     "dynamodb/2012-08-10": DYNAMODB,
-    "stepfunctions/2016-11-23": ("DescribeExecution", "SendTaskFailure", "SendTaskSuccess"),
+    "stepfunctions/2016-11-23": ("DescribeExecution", "SendTaskFailure", "SendTaskSuccess", "StartExecution"),
     "cloudformation/2010-05-15": ("DescribeStacks",),
     "sns/2010-03-31": ("Publish",),
     "events/2015-10-07": ("PutEvents",),
+    "application-autoscaling/2016-02-06": (
+        "DeregisterScalableTarget",
+        "DescribeScalableTargets",
+        "PutScalingPolicy",
+        "RegisterScalableTarget",
+    ),
+    "lambda/2015-03-31": ("Invoke",),
+    "service-quotas/2019-06-24": ("ListServiceQuotas",),
+    "ec2/2016-11-15": ("DescribeSubnets",),
 }
 
 

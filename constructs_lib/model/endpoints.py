@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from constructs_lib.model.endpoints_declaration import EndpointDeclaration
-    from constructs_lib.model.endpoints_item import EndpointItem
     from constructs_lib.model.endpoints_view import View
 
 __all__ = ["ENDPOINT_TAG", "OWNER_TAG", "STATES", "Action", "Decision", "Rules", "decide"]
@@ -50,13 +49,12 @@ def decide(view: View, rules: Rules = _ALL) -> Decision:
         All of them, except to show that one is needed.
     """
     item = noted(view, confirmed_only=rules.confirmed)
-    return _Decider(replace(view, item=item), view.item, item.declared, rules).decide()
+    return _Decider(replace(view, item=item), item.declared, rules).decide()
 
 
 @dataclass(frozen=True)
 class _Decider:
     view: View
-    before: EndpointItem
     declared: EndpointDeclaration
     rules: Rules
 
@@ -71,7 +69,7 @@ class _Decider:
     @cached_property
     def report(self) -> Report:
         main = self._position(self._main)
-        return Report(self.view, self.before, self.declared, main, self._leaving or main)
+        return Report(self.view, self.declared, main, self._leaving or main)
 
     def decide(self) -> Decision:  # noqa: PLR0911  one a rule, in the order of their weight
         endpoint, item = self.view.endpoint, self.view.item

@@ -88,6 +88,8 @@ class EndpointItem:
         Of `OVERRIDES`.
     asked, rolled_back, calling
         What was asked of SageMaker and is not settled, what it did not do, and which calls may still arrive.
+    made : tuple of str
+        Our configurations of the endpoint, by name.
     served : Mapping
         ``config``, ``content`` and ``until``: what was asked for last and came into service.
     scaled : str
@@ -98,8 +100,8 @@ class EndpointItem:
         Who declared it before, in the same stack.
     state, reason, next_action, next_at : str
         For people; ``next_at`` is a moment in UTC, or "".
-    plan : Mapping
-        The plan as it was seen last.
+    plan, more_plans : Mapping
+        The declared plan as it was seen last; other plans by ARN.
     noticed : Mapping
         When people were told what, by its key.
     updated : float
@@ -117,6 +119,7 @@ class EndpointItem:
     asked: Asked | None = None
     rolled_back: RolledBack | None = None
     calling: tuple[Calling, ...] = ()
+    made: tuple[str, ...] = ()
     served: Mapping[str, str] = field(default_factory=dict)
     scaled: str = ""
     took: float = 0.0
@@ -126,6 +129,7 @@ class EndpointItem:
     next_action: str = ""
     next_at: str = ""
     plan: Mapping[str, Any] = field(default_factory=dict)
+    more_plans: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     noticed: Mapping[str, float] = field(default_factory=dict)
     updated: float = 0.0
     version: int = 0
@@ -138,7 +142,7 @@ class EndpointItem:
             if known.get(name):
                 known[name] = kind(**known[name])
         known["calling"] = tuple(Calling(**call) for call in known.get("calling", ()))
-        known["former"] = tuple(known.get("former", ()))
+        known |= {name: tuple(known.get(name, ())) for name in ("former", "made")}
         return cls(**known)
 
     @property

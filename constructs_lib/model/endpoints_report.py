@@ -12,7 +12,7 @@ from constructs_lib.model.window import moment_text
 
 if TYPE_CHECKING:
     from constructs_lib.model.endpoints_declaration import EndpointDeclaration
-    from constructs_lib.model.endpoints_item import Asked, EndpointItem
+    from constructs_lib.model.endpoints_item import Asked
     from constructs_lib.model.endpoints_rules import Action
     from constructs_lib.model.endpoints_view import View
     from constructs_lib.model.endpoints_window import Position
@@ -46,15 +46,12 @@ class Report:
     Parameters
     ----------
     view : View
-    before : EndpointItem
-        As it was stored.
     declared : EndpointDeclaration
     main, leaving : Position
         In the time of the declared plan, and of the one that the endpoint is on (or else of the declared one).
     """
 
     view: View
-    before: EndpointItem
     declared: EndpointDeclaration
     main: Position
     leaving: Position
@@ -78,7 +75,7 @@ class Report:
     def _due(self) -> list[Notice]:
         """Return what people should have heard of by now."""
         item, cut, found = self.view.item, self.leaving.cut, []
-        if (back := item.rolled_back) is not None and back != self.before.rolled_back:
+        if (back := item.rolled_back) is not None:
             found.append((f"rolled-back@{back.config}@{back.phase}", f"{back.config} was rolled back: {back.reason}"))
         if self.view.on and cut is not None and timedelta() < cut - self.view.now <= _BEFORE_CUT:
             words = f"the endpoint leaves its plan at {moment_text(cut)}: {self.declared.on_expiry.action}"

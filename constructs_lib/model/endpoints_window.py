@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.facts.capacity import plan_targets
-from constructs_lib.model.window import as_moment, moment_text
+from constructs_lib.model.window import as_moment, moment_text, zoned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,6 +111,30 @@ class PlanSight:
             described.get("TotalInstanceCount"),
             described.get("AvailableInstanceCount"),
         )
+
+    @classmethod
+    def remembered(cls, arn: str, data: Mapping[str, Any]) -> PlanSight:
+        """Read what `to_dict` wrote."""
+        segments = [
+            PlanSegment(zoned(part["start"], "start"), zoned(part["end"], "end"), part["count"])
+            for part in data["segments"]
+        ]
+        rest = {name: data[name] for name in ("instance_type", "target", "total", "available")}
+        return cls(arn, data["status"], tuple(segments), **rest)
+
+    def to_dict(self, margin: timedelta) -> dict[str, Any]:
+        """Return what is remembered of the plan, with the cut of each segment."""
+        segments = [
+            {
+                "start": moment_text(part.start),
+                "end": moment_text(part.end),
+                "cut": moment_text(part.end - self.early - margin),
+                "count": part.count,
+            }
+            for part in self.segments
+        ]
+        rest = {name: getattr(self, name) for name in ("status", "instance_type", "target", "total", "available")}
+        return rest | {"segments": segments}
 
     @property
     def early(self) -> timedelta:

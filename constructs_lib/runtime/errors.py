@@ -13,10 +13,13 @@ __all__ = [
     "CallRefusedError",
     "CallThrottledError",
     "JobExistsError",
+    "KeepError",
     "LaunchUnclear",
+    "LookUpError",
     "PurchaseRefusedError",
     "PurchaseUnclearError",
     "RecordBusyError",
+    "ReportIncompleteError",
     "ServiceModelError",
     "SweepError",
     "WatchError",
@@ -51,12 +54,24 @@ class CallRefusedError(CapacityError):
         self.failure = failure
 
 
+class LookUpError(CapacityError):
+    """Something that was to be checked before a launch could not be asked; it stops nothing."""
+
+
 class ServiceModelError(CapacityError):
     """The SDK's SageMaker model is older than the fields we send."""
 
 
 class SweepError(CapacityError):
     """Some rows of a sweep could not be looked at; the others were, and the next sweep looks again."""
+
+
+class ReportIncompleteError(CapacityError):
+    """The ends of a fleet's jobs are not all to be seen yet."""
+
+
+class KeepError(CapacityError):
+    """Some endpoints could not be looked at; the others were, and the next run looks again."""
 
 
 class PurchaseRefusedError(CapacityError):

@@ -10,7 +10,7 @@ from pathlib import Path
 import botocore.session
 import pytest
 
-from constructs_lib.runtime import ports
+from constructs_lib.runtime import endpoint_ports, ports
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "constructs_lib" / "runtime" / "service_models"
@@ -71,6 +71,10 @@ def test_the_files_are_small_and_the_same_on_every_day(script):
         ("cloudformation/2010-05-15", ports.CloudFormationClient),
         ("sns/2010-03-31", ports.SNSClient),
         ("events/2015-10-07", ports.EventsClient),
+        (SAGEMAKER, endpoint_ports.EndpointsClient),
+        ("dynamodb/2012-08-10", endpoint_ports.EndpointTableClient),
+        ("application-autoscaling/2016-02-06", endpoint_ports.ScalingClient),
+        ("lambda/2015-03-31", endpoint_ports.LambdaClient),
     ],
 )
 def test_a_model_has_every_operation_that_the_runtime_calls(script, service, client):
