@@ -1,13 +1,18 @@
 """Configurations that CloudFormation makes: on a plan that is active, or on the first pool that has capacity."""
 
+import json
+from pathlib import Path
+
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_kms as kms
 
 from constructs_lib import PooledEndpointConfig, ReservedEndpointConfig, synth_checked
 from constructs_lib.model import InvalidInputError
+from constructs_lib.sandbox.modelcheck import violations
 
 NEXT = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/serving-2"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "endpoints"
 POOLS = ["ml.g6e.48xlarge", "ml.g5.48xlarge"]
 
 
@@ -50,6 +55,17 @@ def test_pools_stand_in_order_with_their_own_models(stack, rendered):
     assert variant["VariantInstanceProvisionTimeoutInSeconds"] == 1200
     assert "InstanceType" not in variant
     assert found == config.request
+
+
+def test_the_examples_are_what_the_constructs_render(make_config, stack):
+    startup = {"startup_timeout": cdk.Duration.minutes(15)}
+    config = make_config(**startup)
+    pools = pooled(stack, models={"ml.g5.48xlarge": "chat-a10g"}, provision_timeout=1200, **startup)
+    for name, made in (("reserved", config), ("pooled", pools)):
+        example = json.loads((EXAMPLES / f"{name}.json").read_text())
+        assert example.pop("EndpointConfigName")
+        assert example == made.request
+        assert violations("sagemaker", "CreateEndpointConfig", example | {"EndpointConfigName": "c"}) == []
 
 
 def test_an_override_reaches_the_template_even_where_the_type_does_not_know_it(make_config, rendered):
