@@ -53,6 +53,7 @@ REQUESTS = {
 }
 LIMITS = {
     "InstancePreferenceList": "max",
+    "HyperParameterTuningInstanceConfigs": "max",
     "MaxPendingTimeInSeconds": "range",
     "MaxRuntimeInSeconds": "range",
     "ProcessingMaxRuntimeInSeconds": "range",

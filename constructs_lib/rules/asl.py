@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from constructs_lib.model import is_unresolved
+from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.rules.subjects import Subject, run_time_value
 from constructs_lib.rules.values import items, mapping, text
 
@@ -17,6 +18,7 @@ __all__ = [
     "Task",
     "arguments",
     "integration",
+    "later_requests",
     "launched_kind",
     "retriers",
     "states",
@@ -49,18 +51,28 @@ class Integration:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task that calls SageMaker, itself or through our launcher; ``at`` is the request's path in the state."""
+    """A task that calls SageMaker, itself or through our launcher; ``at`` is the request's path in the state.
+
+    ``then`` are the requests that the launcher may send after the first, each of a step of its own.
+    """
 
     action: str
     request: Any
     at: str
     integration: Integration
     launcher: bool = False
+    then: tuple[Any, ...] = ()
 
     @property
     def creates_job(self) -> bool:
         """Whether it starts a job that has a name of its own."""
         return self.action in JOB_NAMES and not self.launcher
+
+    @property
+    def requests(self) -> list[tuple[str, Any]]:
+        """Every request that the task may send, with its path in the state."""
+        payload = self.at.removesuffix("request")
+        return [(self.at, self.request), *((f"{payload}then[{i}].request", one) for i, one in enumerate(self.then))]
 
     @property
     def name(self) -> Any:
@@ -119,9 +131,21 @@ def _task(subject: Subject) -> Task | None:
         return Task(called.action, request, at, called)
     payload = mapping(mapping(request).get("Payload"))
     if called.service == "lambda" and (kind := launched_kind(payload)):
-        action = f"create{kind.capitalize()}Job"
-        return Task(action, payload.get("request"), f"{at}.Payload.request", called, launcher=True)
+        noun = JOB_KINDS[kind].noun if kind in JOB_KINDS else f"{kind.capitalize()}Job"
+        then = tuple(later_requests(payload))
+        return Task(f"create{noun}", payload.get("request"), f"{at}.Payload.request", called, launcher=True, then=then)
     return None
+
+
+def later_requests(payload: Any) -> list[Any]:
+    """Return the requests of the steps after the first in a payload for our launcher.
+
+    Examples
+    --------
+    >>> later_requests({"request": {}, "then": [{"seconds": 60, "request": {"RoleArn": "r"}}]})
+    [{'RoleArn': 'r'}]
+    """
+    return [mapping(step).get("request") for step in items(mapping(payload).get("then"))]
 
 
 def launched_kind(payload: Any) -> str | None:

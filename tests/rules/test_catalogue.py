@@ -14,7 +14,7 @@ RULES = Path(constructs_lib.rules.__file__).parent
 # Ids are public: a new rule takes the next free number, and no id ever leaves this list.
 PINNED = {
     "GPU-IAM": list(range(1, 13)),
-    "GPU-PL": [*range(1, 27)],
+    "GPU-PL": [*range(1, 28)],
     "GPU-TP": [*range(1, 18)],
     "GPU-CB": [*range(1, 4)],
     "GPU-EP": [*range(1, 12)],

@@ -101,6 +101,17 @@ def test_the_request_that_our_launcher_is_given_is_read():
     assert of(reading, Kind.TRAINING_JOB)[0].data == {"RoleArn": "r"}
 
 
+def test_the_requests_of_later_steps_are_read_and_found_where_they_stand():
+    steps = [{"seconds": 60, "request": {"RoleArn": "two"}}, {"seconds": 60, "request": {"RoleArn": "three"}}]
+    payload = {"action.$": "$.action", "kind": "training", "request": {"RoleArn": "one"}, "then": steps}
+    task = TASK | {"Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken", "Parameters": {"Payload": payload}}
+    machine = {"StartAt": "Launch", "States": {"Launch": task}}
+    reading = template({"M": {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"Definition": machine}}})
+    found = of(reading, Kind.TRAINING_JOB)
+    assert [subject.data["RoleArn"] for subject in found] == ["one", "two", "three"]
+    assert found[2].path.endswith("Parameters.Payload.then[1].request")
+
+
 def test_a_definition_that_is_no_json_is_unreadable_with_its_line():
     machine = {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"DefinitionString": '{"StartAt": '}}
     [unreadable] = template({"M": machine}).unreadable

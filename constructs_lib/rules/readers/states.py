@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.rules.asl import arguments, integration, launched_kind
+from constructs_lib.rules.asl import arguments, integration, later_requests, launched_kind
 from constructs_lib.rules.readers.document import dotted
 from constructs_lib.rules.readers.reading import Unreadable
 from constructs_lib.rules.readers.roles import role_of, statements_of_role
@@ -130,10 +130,12 @@ def _task(machine: _Machine, state: Mapping[str, Any], where: tuple[str | int, .
 
 
 def _launch(machine: _Machine, invoke: Any, where: tuple[str | int, ...]) -> None:
-    """Read the request that our launcher is given."""
+    """Read the requests that our launcher is given, of every step."""
     payload: Any = invoke.get("Payload") if isinstance(invoke, dict) else None
     if kind := _LAUNCHED.get(launched_kind(payload) or ""):
         machine.add(kind, payload["request"], (*where, "Payload", "request"))
+        for index, request in enumerate(later_requests(payload)):
+            machine.add(kind, request, (*where, "Payload", "then", index, "request"))
 
 
 def _batch(machine: _Machine, service: str, action: str, request: Any, where: tuple[str | int, ...]) -> None:

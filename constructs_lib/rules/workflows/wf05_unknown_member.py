@@ -41,11 +41,12 @@ def unknown_member(subject: Subject, _app: App) -> Findings:
     if not task.launcher:
         yield from _action(task, operation)
     known = operations().get(operation)
-    if known is not None and is_unresolved(task.request):
-        yield unverified(f"the members of the {operation} request are not known here", task.at)
-    for at, name, spelt in unknown_members(task.request, known, task.at):
-        hint = f"it is spelt {spelt!r}" if spelt else f"known is the model of {model_version()}"
-        yield error(f"{operation} has no member {name!r} there; {hint}", at)
+    for place, request in task.requests:
+        if known is not None and is_unresolved(request):
+            yield unverified(f"the members of the {operation} request are not known here", place)
+        for at, name, spelt in unknown_members(request, known, place):
+            hint = f"it is spelt {spelt!r}" if spelt else f"known is the model of {model_version()}"
+            yield error(f"{operation} has no member {name!r} there; {hint}", at)
 
 
 def _action(task: Task, operation: str) -> Findings:
