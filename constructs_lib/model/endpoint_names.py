@@ -9,7 +9,6 @@ __all__ = [
     "ENDPOINT_DIMENSION",
     "ENDPOINT_METRICS",
     "ENDPOINT_NOTICES_VARIABLE",
-    "ENDPOINT_PERIOD_VARIABLE",
     "ENDPOINT_TABLE_VARIABLE",
     "KEEPER_VARIABLE",
     "METRIC_NAMESPACE",
@@ -23,8 +22,6 @@ RESERVED_ENDPOINT = "Custom::SageMakerReservedEndpoint"
 ENDPOINT_TABLE_VARIABLE = "GPUCAP_ENDPOINT_TABLE"
 KEEPER_VARIABLE = "GPUCAP_ENDPOINT_KEEPER"
 """The name of the function that keeps a stack's endpoints; the custom resource's function wakes it."""
-ENDPOINT_PERIOD_VARIABLE = "GPUCAP_ENDPOINT_PERIOD"
-"""The seconds between two runs of the keeper."""
 ENDPOINT_NOTICES_VARIABLE = "GPUCAP_NOTICES_TOPIC"
 
 ENDPOINT_DIMENSION = "Endpoint"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -23,10 +24,10 @@ from constructs_lib.capacity.approval import topic_arn
 from constructs_lib.model import InvalidInputError, is_unresolved
 from constructs_lib.model.endpoint_names import (
     ENDPOINT_NOTICES_VARIABLE,
-    ENDPOINT_PERIOD_VARIABLE,
     ENDPOINT_TABLE_VARIABLE,
     KEEPER_VARIABLE,
 )
+from constructs_lib.model.endpoints_declaration import content_hash
 from constructs_lib.shared.cdk_values import role_arn
 from constructs_lib.shared.functions import TESTED_RUNTIME, RuntimeCode
 from constructs_lib.shared.policies import allow, assumed_by
@@ -49,6 +50,8 @@ RESOURCE_SECONDS = 900
 _KEEPER_SECONDS = 120
 _MINUTES = range(1, 16)
 _LOG_RETENTION_DAYS = 365
+_NOT_IN_TAGS = re.compile(r"[^\w\s.:/=+@-]")
+_TAG_MAX = 256
 _keepers: WeakKeyDictionary[Stack, EndpointKeeper] = WeakKeyDictionary()
 
 
@@ -125,6 +128,7 @@ class EndpointKeeper(Construct):
         super().__init__(scope, construct_id)
         _keepers[stack.stack] = self
         self._stack, self._place, self._kept, self._topic = stack, stack.place, Kept(), topic
+        self._owners = _NOT_IN_TAGS.sub("-", stack.name)[: _TAG_MAX // 2] + "/"
         self._roles = RoleMaker(stack.stack, WHY_WIDE, permissions_boundary, policy_name="Endpoints")
         self.node.add_validation(self._roles)
         Validations.of(self).acknowledge(Acknowledgment(id="AwsSolutions-L1", reason=TESTED_RUNTIME))
@@ -135,12 +139,9 @@ class EndpointKeeper(Construct):
         self.alarm_actions: list[str] = Token.as_list(late(lambda: [self._topic] if self._topic else None))
         self.keeper_role = keeper_role or self._make_keeper_role()
         code = RuntimeCode(self, role=role_arn(self.keeper_role), log_group=self.log_group.ref)
-        said = {
-            ENDPOINT_TABLE_VARIABLE: self.table_name,
-            ENDPOINT_PERIOD_VARIABLE: str(self.period_seconds),
-            ENDPOINT_NOTICES_VARIABLE: Token.as_string(late(lambda: self._topic)),
-        }
-        self.function = code.function("Keeper", "endpoint_keeper", _KEEPER_SECONDS, said)
+        remembers = {ENDPOINT_TABLE_VARIABLE: self.table_name}
+        tells = {ENDPOINT_NOTICES_VARIABLE: Token.as_string(late(lambda: self._topic))}
+        self.function = code.function("Keeper", "endpoint_keeper", _KEEPER_SECONDS, remembers | tells)
         self.function.reserved_concurrent_executions = 1
         self._function_arn = self.function.attr_arn
         self.resource_role = resource_role or self._make_resource_role()
@@ -148,7 +149,7 @@ class EndpointKeeper(Construct):
             "ResourceFunction",
             "endpoint_resource",
             RESOURCE_SECONDS,
-            {**said, KEEPER_VARIABLE: self.function.ref},
+            remembers | {KEEPER_VARIABLE: self.function.ref},
             role=role_arn(self.resource_role),
         )
         self.service_token = self.resource_function.attr_arn
@@ -179,7 +180,18 @@ class EndpointKeeper(Construct):
             )
         self._topic = arn
 
-    def keep(self, name: str, path: str, *, plans: list[str], configs: list[Any], scales: bool) -> None:
+    def owner(self, path: str) -> str:
+        """Return what the tags of an endpoint and its configurations name as their owner.
+
+        Parameters
+        ----------
+        path : str
+            The construct that declares it.
+        """
+        found = self._owners + _NOT_IN_TAGS.sub("-", path.removeprefix(f"{self._stack.path}/"))
+        return found if len(found) <= _TAG_MAX else f"{found[: _TAG_MAX - 9]}-{content_hash(path, 8)}"
+
+    def keep(self, name: str, path: str, *, configs: list[Any], scales: bool) -> None:
         """Let the keeper keep an endpoint.
 
         Parameters
@@ -188,8 +200,6 @@ class EndpointKeeper(Construct):
             The endpoint's.
         path : str
             The construct that declares it.
-        plans : list of str
-            ARNs of the plans that it may run on.
         configs : list of dict
             The CreateEndpointConfig requests that it may need.
         scales : bool
@@ -206,11 +216,9 @@ class EndpointKeeper(Construct):
                 "give each endpoint its own name"
             )
         self._kept.endpoints[name] = path
-        self._kept.plans |= dict.fromkeys(plans)
         for config in configs:
             self._kept.take_in(config)
-        if scales:
-            self._kept.scaled[name] = None
+        self._kept.scales |= scales
 
     def _make_keeper_role(self) -> Role:
         return self._roles.make(
@@ -218,7 +226,12 @@ class EndpointKeeper(Construct):
             "KeeperRole",
             trust=assumed_by("lambda.amazonaws.com"),
             statements=lambda: keeper_statements(
-                self._place, self._kept, table=self._table_arn, topic=self._topic, log_group=self._logs_arn
+                self._place,
+                self._kept,
+                owners=self._owners,
+                table=self._table_arn,
+                topic=self._topic,
+                log_group=self._logs_arn,
             ),
             too_large="pass keeper_role to the EndpointKeeper, or spread the endpoints over more stacks",
         )
@@ -231,7 +244,6 @@ class EndpointKeeper(Construct):
             trust=assumed_by("lambda.amazonaws.com"),
             statements=lambda: resource_statements(
                 self._place,
-                self._kept,
                 stack_id=stack_id,
                 table=self._table_arn,
                 keeper=self._function_arn,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model.endpoint_names import config_prefix
+from constructs_lib.model.endpoints_rules import OWNER_TAG
 from constructs_lib.shared.policies import Statement, allow
 from constructs_lib.workloads.access import Reach
 from constructs_lib.workloads.policies import volume_key_statements
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["WHY_WIDE", "Kept", "endpoint_arns", "keeper_statements", "resource_statements"]
 
 WHY_WIDE = {
-    "sagemaker": "the configurations that are made for the stack's endpoints, named after them; lists have no resource",
+    "sagemaker": "read is any endpoint, configuration and plan, since one may still be on others than it is declared"
+    " with; made and changed is only what is declared, deleted only what bears the stack's tag",
     "logs": "the streams of the functions' own log group",
-    "application-autoscaling": "a scalable target's id is known only once it is registered",
-    "cloudwatch": "the alarms that target tracking makes for the stack's endpoints, named after them",
+    "application-autoscaling": "variants of endpoints only; what is not declared any more is deregistered too",
+    "cloudwatch": "the alarms that target tracking makes for endpoints, named after them",
     "kms": "a key that is known by its alias, which the condition names",
 }
 """Why a statement of ours names more than one resource, by the service of its actions."""
@@ -33,19 +35,18 @@ class Kept:
     ----------
     endpoints : dict
         Names, as keys, with the path of the construct that declares each.
-    plans, roles : dict
-        ARNs as keys: of training plans, and of execution roles that configurations name.
+    roles : dict
+        ARNs of the execution roles that configurations name, as keys.
     volume_keys : set of str
         KMS keys of the variants' volumes.
-    scaled : dict
-        The names of the endpoints that scale, as keys.
+    scales : bool
+        Whether any of them has autoscaling.
     """
 
     endpoints: dict[str, str] = field(default_factory=dict)
-    plans: dict[str, None] = field(default_factory=dict)
     roles: dict[str, None] = field(default_factory=dict)
     volume_keys: set[str] = field(default_factory=set)
-    scaled: dict[str, None] = field(default_factory=dict)
+    scales: bool = False
 
     def take_in(self, config: Any) -> None:
         """Note what creating a configuration needs."""
@@ -60,8 +61,16 @@ def endpoint_arns(place: Place, name: str) -> list[str]:
     return [place.arn("sagemaker", f"endpoint/{form}") for form in dict.fromkeys((name, name.lower()))]
 
 
-def keeper_statements(place: Place, kept: Kept, *, table: str, topic: str | None, log_group: str) -> list[Statement]:
+def keeper_statements(
+    place: Place, kept: Kept, *, owners: str, table: str, topic: str | None, log_group: str
+) -> list[Statement]:
     """Return what keeping the stack's endpoints takes: theirs, and their own configurations.
+
+    Parameters
+    ----------
+    owners : str
+        How the owners begin that the tags of the stack's endpoints name. What is not declared any more is deleted by
+        its tag: a deploy has changed this policy before it deletes.
 
     Notes
     -----
@@ -69,13 +78,15 @@ def keeper_statements(place: Place, kept: Kept, *, table: str, topic: str | None
     and on its configuration.
     """
     endpoints, configs = _endpoints(place, kept), _configs(place, kept)
+    ours = {"StringLike": {f"aws:ResourceTag/{OWNER_TAG}": f"{owners}*"}}
     return [
         allow(_sagemaker("CreateEndpoint", "UpdateEndpoint"), endpoints + configs),
-        allow(_sagemaker("DescribeEndpoint", "DeleteEndpoint", "UpdateEndpointWeightsAndCapacities"), endpoints),
-        allow(_sagemaker("CreateEndpointConfig", "DeleteEndpointConfig"), configs),
-        allow(_sagemaker("AddTags", "ListTags"), endpoints + configs),
-        *_looking(place, kept),
-        allow([f"dynamodb:{verb}" for verb in ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Scan")], [table]),
+        allow(_sagemaker("UpdateEndpointWeightsAndCapacities"), endpoints),
+        allow(_sagemaker("CreateEndpointConfig"), configs),
+        allow(_sagemaker("AddTags"), endpoints + configs),
+        allow(_sagemaker("DeleteEndpoint", "DeleteEndpointConfig"), _any(place, "endpoint", "endpoint-config"), ours),
+        *_looking(place),
+        allow([f"dynamodb:{verb}" for verb in ("GetItem", "UpdateItem", "Scan")], [table]),
         _logs(log_group),
         *volume_key_statements(place, Reach(volume_keys=kept.volume_keys)),
         *_passing(kept),
@@ -84,14 +95,11 @@ def keeper_statements(place: Place, kept: Kept, *, table: str, topic: str | None
     ]
 
 
-def resource_statements(
-    place: Place, kept: Kept, *, stack_id: str, table: str, keeper: str, log_group: str
-) -> list[Statement]:
+def resource_statements(place: Place, *, stack_id: str, table: str, keeper: str, log_group: str) -> list[Statement]:
     """Return what declaring an endpoint takes: nothing here changes one, the keeper does."""
     return [
-        allow(_sagemaker("DescribeEndpoint"), _endpoints(place, kept)),
-        *_looking(place, kept),
-        allow([f"dynamodb:{verb}" for verb in ("GetItem", "PutItem", "UpdateItem")], [table]),
+        *_looking(place),
+        allow([f"dynamodb:{verb}" for verb in ("GetItem", "UpdateItem", "DeleteItem")], [table]),
         allow(["lambda:InvokeFunction"], [keeper]),
         # A rollback bears no mark: the function asks for its own stack's status.
         allow(["cloudformation:DescribeStacks"], [stack_id]),
@@ -99,12 +107,19 @@ def resource_statements(
     ]
 
 
-def _looking(place: Place, kept: Kept) -> list[Statement]:
+def _looking(place: Place) -> list[Statement]:
     return [
-        allow(_sagemaker("DescribeEndpointConfig"), _configs(place, kept)),
-        allow(_sagemaker("ListEndpointConfigs"), ["*"]),
-        allow(_sagemaker("DescribeTrainingPlan"), list(kept.plans)),
+        allow(
+            _sagemaker("DescribeEndpoint", "DescribeEndpointConfig", "ListTags"),
+            _any(place, "endpoint", "endpoint-config"),
+        ),
+        allow(_sagemaker("DescribeTrainingPlan"), _any(place, "training-plan")),
+        allow(["application-autoscaling:DescribeScalableTargets"], ["*"]),
     ]
+
+
+def _any(place: Place, *kinds: str) -> list[Any]:
+    return [place.arn("sagemaker", f"{kind}/*") for kind in kinds]
 
 
 def _passing(kept: Kept) -> list[Statement]:
@@ -119,21 +134,23 @@ def _scaling(place: Place, kept: Kept) -> list[Statement]:
     -----
     Source: Application Auto Scaling guide, permissions; SageMaker guide, endpoint-auto-scaling-prerequisites.
     """
-    if not kept.scaled:
-        return []
-    verbs = ("RegisterScalableTarget", "DeregisterScalableTarget", "PutScalingPolicy", "DeleteScalingPolicy")
-    look = ("DescribeScalableTargets", "DescribeScalingPolicies")
-    service = "sagemaker.application-autoscaling.amazonaws.com"
+    targets = [place.arn("application-autoscaling", "scalable-target/*")]
+    of_sagemaker = {"StringEquals": {"application-autoscaling:service-namespace": "sagemaker"}}
+    alarms = [place.arn("cloudwatch", "alarm:TargetTracking-endpoint/*")]
+    ending = [
+        allow(["application-autoscaling:DeregisterScalableTarget"], targets, of_sagemaker),
+        allow(["cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"], alarms),
+    ]
+    if not kept.scales:
+        return ending
+    verbs, service = ("RegisterScalableTarget", "PutScalingPolicy"), "sagemaker.application-autoscaling.amazonaws.com"
     linked = f"role/aws-service-role/{service}/AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
-    alarms = [place.arn("cloudwatch", f"alarm:TargetTracking-endpoint/{name}/*") for name in kept.scaled]
+    named = {"StringEquals": {"iam:AWSServiceName": service}}
     return [
-        allow([f"application-autoscaling:{verb}" for verb in (*verbs, *look)], ["*"]),
-        allow([f"cloudwatch:{verb}Alarms" for verb in ("Describe", "Delete")] + ["cloudwatch:PutMetricAlarm"], alarms),
-        allow(
-            ["iam:CreateServiceLinkedRole"],
-            [place.arn("iam", linked, region="")],
-            {"StringEquals": {"iam:AWSServiceName": service}},
-        ),
+        *ending,
+        allow([f"application-autoscaling:{verb}" for verb in verbs], targets, of_sagemaker),
+        allow(["cloudwatch:PutMetricAlarm"], alarms),
+        allow(["iam:CreateServiceLinkedRole"], [place.arn("iam", linked, region="")], named),
     ]
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["EndpointGrants", "ReservedEndpoint"]
 
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
-_NOT_IN_TAGS = re.compile(r"[^\w\s.:/=+@-]")
-_TAG_MAX = 256
 
 
 @jsii.implements(ITaggableV2)
@@ -161,7 +159,7 @@ class ReservedEndpoint(EndpointMetrics, Construct):
             "PeriodSeconds": keeper.period_seconds,
             "AcceptDowntimeSeconds": whole_seconds("accept_downtime", accept_downtime or 0),
             **_scaling(scaling, self.config_request),
-            "Owner": _owner(stack, path),
+            "Owner": keeper.owner(path),
         }
         _judge(scope, path, properties, [use, *([on_expiry.next_plan] if on_expiry.next_plan else [])])
         super().__init__(scope, construct_id)
@@ -171,9 +169,8 @@ class ReservedEndpoint(EndpointMetrics, Construct):
             self._tags.set_tag(key, value)
         if notices is not None:
             keeper.tell(notices)
-        plans = [use.arn, *([on_expiry.next_plan.arn] if on_expiry.next_plan else [])]
         configs = [self.config_request, *([self.fallback_request] if self.fallback_request else [])]
-        keeper.keep(name, path, plans=plans, configs=configs, scales=scaling is not None)
+        keeper.keep(name, path, configs=configs, scales=scaling is not None)
         self.resource = self._declare(properties)
         self.alarms = endpoint_alarms(self, name, every=keeper.period_seconds, actions=keeper.alarm_actions)
 
@@ -256,10 +253,6 @@ def _name(stack: StackInfo, construct_id: str, path: str, given: str | None) -> 
             f"{given!r} was given"
         )
     return given
-
-
-def _owner(stack: StackInfo, path: str) -> str:
-    return _NOT_IN_TAGS.sub("-", f"{stack.name}/{path.removeprefix(f'{stack.path}/')}")[-_TAG_MAX:]
 
 
 def _fallback(

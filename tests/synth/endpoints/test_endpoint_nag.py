@@ -4,12 +4,13 @@ from aws_cdk import aws_iam as iam
 
 from constructs_lib import EndpointScaling
 
-PLACE = "arn:<AWS::Partition>:sagemaker:<AWS::Region>:<AWS::AccountId>"
-CONFIGS = f"AwsSolutions-IAM5[Resource::{PLACE}:endpoint-config/serving-chat-02783e37-*]"
-TRACKING = (
-    "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:"
-    "alarm:TargetTracking-endpoint/serving-chat-02783e37/*]"
-)
+WIDE = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:{}:<AWS::Region>:<AWS::AccountId>:{}]"
+CONFIGS = WIDE.format("sagemaker", "endpoint-config/serving-chat-02783e37-*")
+LOOKED_AT = {WIDE.format("sagemaker", f"{kind}/*") for kind in ("endpoint", "endpoint-config", "training-plan")}
+TRACKING = {
+    WIDE.format("application-autoscaling", "scalable-target/*"),
+    WIDE.format("cloudwatch", "alarm:TargetTracking-endpoint/*"),
+}
 ANY = "AwsSolutions-IAM5[Resource::*]"
 
 
@@ -35,8 +36,8 @@ def test_every_acknowledged_id_is_known_and_has_a_reason(app, make_endpoint, ack
     app.synth()
     expected = {
         keeper: {"AwsSolutions-L1"},
-        keeper.keeper_role: {ANY, CONFIGS, TRACKING},
-        keeper.resource_role: {ANY, CONFIGS},
+        keeper.keeper_role: {ANY, CONFIGS, *LOOKED_AT, *TRACKING},
+        keeper.resource_role: {ANY, *LOOKED_AT},
         keeper.schedule_role: set(),
     }
     found = {construct: acknowledged(construct) for construct in expected}

@@ -5,6 +5,7 @@ import pytest
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
+from constructs import Construct
 
 from constructs_lib import (
     EndpointKeeper,
@@ -306,8 +307,8 @@ def test_two_endpoints_share_the_keeper_and_the_topic(make_endpoint, stack, app,
     with pytest.raises(InvalidInputError, match="share one topic"):
         make_endpoint("Third", notices="arn:aws:sns:us-east-1:111122223333:others")
     functions = of_type(synth(app, "Serving"), "AWS::Lambda::Function").values()
-    told = [f["Environment"]["Variables"]["GPUCAP_NOTICES_TOPIC"] for f in functions]
-    assert told == [stack.resolve(topic.topic_arn)] * 2
+    told = [f["Environment"]["Variables"].get("GPUCAP_NOTICES_TOPIC") for f in functions]
+    assert told == [stack.resolve(topic.topic_arn), None]
 
 
 def test_two_endpoints_of_one_name_are_refused(make_endpoint):
@@ -321,3 +322,13 @@ def test_the_owner_is_fit_for_a_tag(make_endpoint, app, synth, of_type):
     make_endpoint("Ch*t #1", scope=other)
     (found,) = of_type(synth(app, "serving-production"), "Custom::SageMakerReservedEndpoint").values()
     assert found["Owner"] == "serving-production/Ch-t -1"
+
+
+def test_a_deep_path_makes_an_owner_that_still_fits_and_says_its_stack(make_endpoint, declared, stack):
+    scope = stack
+    for number in range(6):
+        scope = Construct(scope, f"{'Deep' * 12}{number}")
+    make_endpoint(scope=scope)
+    owner = declared()["Owner"]
+    assert len(owner) == 256
+    assert owner.startswith("Serving/Deep")
