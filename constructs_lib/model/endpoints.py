@@ -23,7 +23,7 @@ from constructs_lib.model.endpoints_strategy import (
 )
 from constructs_lib.model.endpoints_target import Target, tags_of
 from constructs_lib.model.endpoints_view import BROKEN, MOVING
-from constructs_lib.model.endpoints_wanted import KEEP, NOTHING, STAY, Wanted, wanted
+from constructs_lib.model.endpoints_wanted import KEEP, NOTHING, PLAN, STAY, Wanted, wanted
 from constructs_lib.model.endpoints_window import UNREADABLE, PlanSight, Position
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ class _Decider:
 
     def _begin(self) -> Decision:
         target = self.target
-        if target.failed and self.rules.marker:
+        # On its own plan, trying costs nothing, and there is nothing else to serve with.
+        if target.failed and self.rules.marker and self.want.place != PLAN:
             return self._collect("RolledBack", f"{target.name} was tried and rolled back", spare={target.name})
         if prepared := self._config("Creating"):
             return prepared

@@ -61,14 +61,7 @@ def noted(view: View, *, confirmed_only: bool = True) -> EndpointItem:  # noqa: 
 def _came_into_service(item: EndpointItem, asked: Asked, view: View) -> EndpointItem:
     took = view.now.timestamp() - asked.at if asked.strategy == CREATION else item.took
     served = {"config": asked.config, "content": asked.content, "until": asked.until}
-    back = item.rolled_back
-    return replace(
-        item,
-        asked=None,
-        served=served,
-        took=took,
-        rolled_back=None if back and back.config == asked.config else back,
-    )
+    return replace(item, asked=None, served=served, took=took, rolled_back=None)
 
 
 def _rolled_back(item: EndpointItem, asked: Asked, view: View) -> EndpointItem:
