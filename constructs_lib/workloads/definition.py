@@ -161,8 +161,9 @@ def _steps(launch: Launch) -> dict[str, Any]:
     goes_on = {"Variable": "$.run.next", "IsPresent": True}
     data = _again(launch, "launch", "$.run") | {"step.$": "$.run.next"}
     return {
-        "Ended": choice(launch, [(goes_on, "Next")], "Done"),
-        "Next": {"Type": "Pass", "Parameters": data, "Next": launch.name("Launch")},
+        "Ended": choice(launch, [(goes_on, "NextStep")], "Done"),
+        # Not "Next": asl-validator takes a state of that name for a transition.
+        "NextStep": {"Type": "Pass", "Parameters": data, "Next": launch.name("Launch")},
         "Done": {"Type": "Pass", "OutputPath": "$.run", "End": True},
     }
 

@@ -193,6 +193,15 @@ class JobMachine(CfnStateMachine):
         named = None if end is None else str(RunEnd(end))
         return self._metric("Ended", {"statistic": "Sum", **options}, End=named)
 
+    def metric_steps_ended(self, *, end: str | None = None, **options: Any) -> Metric:
+        """Return the number of steps that ended and were followed by another, see `metric_runs_ended`."""
+        named = None if end is None else str(RunEnd(end))
+        return self._metric("StepEnded", {"statistic": "Sum", **options}, End=named)
+
+    def metric_cost(self, *, instance_type: str | None = None, **options: Any) -> Metric:
+        """Return what jobs cost by the price book, in its currency; by default the sum over 5 minutes."""
+        return self._metric("Cost", {"statistic": "Sum", **options}, InstanceType=instance_type)
+
     def _metric(self, name: str, options: dict[str, Any], **dimensions: str | None) -> Metric:
         if self._integration == "optimized":
             raise InvalidInputError(

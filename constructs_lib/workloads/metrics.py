@@ -22,7 +22,8 @@ def run_metric(machine: str, name: str, options: dict[str, Any], **dimensions: s
     machine : str
         The start of its jobs' names.
     name : str
-        ``Ended``, ``PendingSeconds``, ``RuntimeSeconds``, ``BillableInstanceSeconds`` or ``Rank``.
+        ``Ended``, ``StepEnded``, ``PendingSeconds``, ``RuntimeSeconds``, ``BillableInstanceSeconds``, ``Cost`` or
+        ``Rank``.
     options : dict
         As `aws_cdk.aws_cloudwatch.Metric` takes them.
     **dimensions

@@ -77,17 +77,11 @@ def job_statements(
 
 
 def _of_kind(place: Place, kind: str, reach: Reach, prefix: str) -> list[Statement]:
-    noun = JOB_KINDS[kind].noun
-    # SageMaker writes names into ARNs in lower case, and IAM compares case: both forms are allowed.
-    names = dict.fromkeys((prefix, prefix.lower()))
-    jobs: list[Any] = [place.arn("sagemaker", f"{_RESOURCES[kind]}/{name}*") for name in names]
+    noun, jobs = JOB_KINDS[kind].noun, _jobs(place, kind, prefix)
     plans: list[Any] = sorted(reach.plans) if kind == "training" else []
     if plans:
         plans.append(place.arn("sagemaker", "reserved-capacity/*"))
     watch = [f"sagemaker:Describe{noun}", f"sagemaker:Stop{noun}", "sagemaker:ListTags", "sagemaker:AddTags"]
-    if kind == "tuning":
-        # Whether one has begun shows in the training jobs that it has started.
-        watch.append("sagemaker:ListTrainingJobsForHyperParameterTuningJob")
     return [allow([f"sagemaker:Create{noun}"], jobs + plans), allow(watch, jobs)]
 
 
@@ -113,12 +107,22 @@ def launcher_statements(place: Place, *, table: str, log_group: str, machines: S
     ]
 
 
-def checking_statements(reach: Reach) -> list[Statement]:
-    """Return what the launcher looks at before it creates a job: quotas, plans, and the zones of their subnets."""
+def _jobs(place: Place, kind: str, prefix: str) -> list[Any]:
+    # SageMaker writes names into ARNs in lower case, and IAM compares case: both forms are allowed.
+    return [place.arn("sagemaker", f"{_RESOURCES[kind]}/{name}*") for name in dict.fromkeys((prefix, prefix.lower()))]
+
+
+def checking_statements(place: Place, reach: Reach, *, prefix: str, kinds: Sequence[str]) -> list[Statement]:
+    """Return what the launcher looks at besides jobs: quotas, plans, the zones of their subnets, tuning's first jobs.
+
+    Whether a tuning job has begun shows only in the training jobs that it has started.
+    """
+    begun = "sagemaker:ListTrainingJobsForHyperParameterTuningJob"
+    tuning = [allow([begun], _jobs(place, "tuning", prefix))] if "tuning" in kinds else []
     plans = [allow(["sagemaker:DescribeTrainingPlan"], sorted(reach.plans))] if reach.plans else []
     # Neither call has a narrower resource.
     zones = [allow(["ec2:DescribeSubnets"], ["*"])] if reach.plans and reach.vpc else []
-    return [allow(["servicequotas:ListServiceQuotas"], ["*"]), *plans, *zones]
+    return [allow(["servicequotas:ListServiceQuotas"], ["*"]), *plans, *zones, *tuning]
 
 
 def starting_statements(place: Place, machines: Sequence[str], plans: Sequence[str]) -> list[Statement]:

@@ -80,7 +80,7 @@ class Served:
         jobs = self._launched
         return [
             *(self._create(jobs) if jobs.kinds else []),
-            *(checking_statements(jobs.access.reach) if jobs.kinds else []),
+            *(self._check(jobs) if jobs.kinds else []),
             *starting_statements(self._place, list(self._on_plan), list(self._plans)),
             *launcher_statements(self._place, table=table, log_group=log_group, machines=list(self._watched)),
         ]
@@ -112,6 +112,9 @@ class Served:
     def _create(self, jobs: _Jobs) -> list[Statement]:
         passed, kinds = list(jobs.passed), list(jobs.kinds)
         return job_statements(self._place, jobs.access.reach, prefix=self._prefix, passed=passed, kinds=kinds)
+
+    def _check(self, jobs: _Jobs) -> list[Statement]:
+        return checking_statements(self._place, jobs.access.reach, prefix=self._prefix, kinds=list(jobs.kinds))
 
     def _starts(self, machines: Mapping[str, None]) -> list[Statement]:
         arns = [self._place.arn("states", f"stateMachine:{name}") for name in machines]
