@@ -39,12 +39,15 @@ class JobKind:
         What the rules call a request.
     quota : str
         The use that the instance quotas of this kind name.
+    shortest_runtime : int
+        The least seconds that AWS takes as a bound of the whole job's runtime.
     """
 
     name: str
     noun: str
     subject: str
     quota: str
+    shortest_runtime: int = 1
 
     @property
     def name_key(self) -> str:
@@ -107,18 +110,14 @@ class JobKind:
         value = self._bounds(request).get("MaxRuntimeInSeconds")
         return value if isinstance(value, int | float) else None
 
-    def with_max_runtime(self, request: Mapping[str, Any], seconds: int) -> dict[str, Any]:
-        """Return the request with another bound for the runtime of the whole job."""
-        changed = copy.deepcopy(dict(request))
-        self._bounds(changed, make=True)["MaxRuntimeInSeconds"] = seconds
-        return changed
+    def set_max_runtime(self, request: dict[str, Any], seconds: int) -> None:
+        """Bound, in a request that is changed, the runtime of the whole job."""
+        self._bounds(request, make=True)["MaxRuntimeInSeconds"] = max(seconds, self.shortest_runtime)
 
-    def with_environment(self, request: Mapping[str, Any], more: Mapping[str, str]) -> dict[str, Any]:
-        """Return the request with more variables for the container."""
-        changed = copy.deepcopy(dict(request))
-        for part in self.definitions(changed):
+    def set_environment(self, request: dict[str, Any], more: Mapping[str, str]) -> None:
+        """Set more variables for the container in a request that is changed."""
+        for part in self.definitions(request):
             part["Environment"] = {**part.get("Environment", {}), **more}
-        return changed
 
     def _bounds(self, request: Any, *, make: bool = False) -> Any:
         path = ("HyperParameterTuningJobConfig", "ResourceLimits") if self.name == "tuning" else ("StoppingCondition",)
@@ -134,7 +133,7 @@ JOB_KINDS: Mapping[str, JobKind] = MappingProxyType(
             JobKind("training", "TrainingJob", "training-job", "training job"),
             JobKind("processing", "ProcessingJob", "processing-job", "processing job"),
             # A tuning job runs training jobs, which count against their quotas.
-            JobKind("tuning", "HyperParameterTuningJob", "tuning-job", "training job"),
+            JobKind("tuning", "HyperParameterTuningJob", "tuning-job", "training job", 120),
         )
     }
 )

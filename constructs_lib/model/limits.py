@@ -241,4 +241,3 @@ def _epoch(moment: Moment | None, began: float) -> float | None:
     if moment is None:
         return None
     return began + moment.total_seconds() if isinstance(moment, timedelta) else moment.astimezone(UTC).timestamp()
-

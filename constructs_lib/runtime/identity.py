@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import job_name
@@ -34,6 +34,8 @@ class Identity:
         The marks that tell entries apart, from `plain_entry`. They have to be equal over the retries of an entry.
     step : int
         The step of the launch strategy, from 1.
+    kind : str
+        The kind of job.
     """
 
     machine: str
@@ -41,11 +43,17 @@ class Identity:
     state: str
     entry: Mapping[str, Any]
     step: int = 1
+    kind: str = "training"
 
     @property
     def name(self) -> str:
         """The job's name."""
-        return job_name(self.machine, self.execution, self.state, self.entry, self.step)
+        return job_name(self.machine, self.execution, self.state, self.entry, self.step, kind=self.kind)
+
+    @property
+    def first(self) -> Identity:
+        """The first step of the same entry."""
+        return replace(self, step=1)
 
     @property
     def redrive(self) -> int:

@@ -11,9 +11,11 @@ __all__ = [
     "EventsClient",
     "PlansClient",
     "PurchaseTableClient",
+    "QuotasClient",
     "SNSClient",
     "SageMakerClient",
     "StepFunctionsClient",
+    "SubnetsClient",
     "Writer",
 ]
 
@@ -55,13 +57,65 @@ class SageMakerClient(Protocol):
         """StopTrainingJob."""
         ...
 
+    def create_processing_job(self, **request: Any) -> Answer:
+        """CreateProcessingJob."""
+        ...
+
+    def describe_processing_job(self, **request: Any) -> Answer:
+        """DescribeProcessingJob."""
+        ...
+
+    def stop_processing_job(self, **request: Any) -> Answer:
+        """StopProcessingJob."""
+        ...
+
+    def create_hyper_parameter_tuning_job(self, **request: Any) -> Answer:
+        """CreateHyperParameterTuningJob."""
+        ...
+
+    def describe_hyper_parameter_tuning_job(self, **request: Any) -> Answer:
+        """DescribeHyperParameterTuningJob."""
+        ...
+
+    def stop_hyper_parameter_tuning_job(self, **request: Any) -> Answer:
+        """StopHyperParameterTuningJob."""
+        ...
+
+    def list_training_jobs_for_hyper_parameter_tuning_job(self, **request: Any) -> Answer:
+        """ListTrainingJobsForHyperParameterTuningJob."""
+        ...
+
+    def describe_training_plan(self, **request: Any) -> Answer:
+        """DescribeTrainingPlan."""
+        ...
+
     def list_tags(self, **request: Any) -> Answer:
         """ListTags."""
         ...
 
 
+class QuotasClient(Protocol):
+    """A botocore client of Service Quotas, as far as it is used."""
+
+    def list_service_quotas(self, **request: Any) -> Answer:
+        """ListServiceQuotas."""
+        ...
+
+
+class SubnetsClient(Protocol):
+    """A botocore client of EC2, as far as subnets are looked up with it."""
+
+    def describe_subnets(self, **request: Any) -> Answer:
+        """DescribeSubnets."""
+        ...
+
+
 class StepFunctionsClient(Protocol):
     """A botocore client of Step Functions, as far as it is used."""
+
+    def start_execution(self, **request: Any) -> Answer:
+        """StartExecution."""
+        ...
 
     def describe_execution(self, **request: Any) -> Answer:
         """DescribeExecution."""

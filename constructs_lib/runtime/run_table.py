@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -11,19 +11,22 @@ from botocore.exceptions import ClientError
 from constructs_lib.model import RunEnd, RunRecord
 from constructs_lib.runtime.identity import Identity
 from constructs_lib.runtime.items import Update, from_item, to_item, to_value
+from constructs_lib.runtime.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from constructs_lib.runtime.launch import Launch
     from constructs_lib.runtime.ports import Clock, DynamoDBClient
+    from constructs_lib.runtime.prepared import Prepared
 
 __all__ = ["Row", "RunTable", "Taken"]
 
 _MARK = "#draining"
 _OPEN = "y"
-_RECORD_FIELDS = frozenset(field.name for field in fields(RunRecord)) - {"job_name"}
-_IDENTITY = ("machine", "execution", "state", "entry", "step")
+# The name and the step stand in the row anyway, and the terms hold the earlier steps.
+_RECORD_FIELDS = frozenset(member.name for member in fields(RunRecord)) - {"job_name", "step", "earlier"}
+_IDENTITY = ("machine", "execution", "state", "entry", "step", "kind")
 _STILL_OURS = "#open = :open AND #token = :token"
 # No row yet, or a row of this very entry that waits and that an earlier try, or this very one, wrote.
 _TAKING = (
@@ -37,16 +40,28 @@ class Row:
 
     Parameters
     ----------
-    name, identity, kind
-        The job's name, whose it is and what kind of job it is.
+    name, identity
+        The job's name and whose it is.
     try_number, token
         The try that wrote last and the task token it waits on; ``token`` is ``None`` once the row is closed.
     tried : float
         When a launcher last wrote the row: a create call may follow for as long as a launcher can live.
+    created : float
+        When a launcher first wrote the row.
     limit : RunEnd or None
         What we stopped the job for.
     reasons : tuple
         Why each preference stands where it does.
+    declared : tuple
+        The types of the preferences.
+    terms : Terms
+        The limits and prices of the launch, and what follows on this step.
+    cut_for : RunEnd or None
+        The limit that the job's runtime was shortened for.
+    free : frozenset
+        The types that are paid for by a training plan.
+    unverified : tuple
+        What AWS did not let us check before the create.
     creating : bool
         Whether a create call of this name was ever begun whose outcome may be open.
     refused : Mapping or None
@@ -57,30 +72,40 @@ class Row:
 
     name: str
     identity: Identity
-    kind: str
     try_number: int
     token: str | None
     tried: float
+    created: float
     limit: RunEnd | None
     reasons: tuple[str | None, ...]
     creating: bool
     refused: Mapping[str, Any] | None
     record: Mapping[str, Any]
+    declared: tuple[str, ...] = ()
+    terms: Terms = field(default_factory=Terms)
+    cut_for: RunEnd | None = None
+    free: frozenset[str] = frozenset()
+    unverified: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Row:
         """Read plain data."""
-        identity = Identity(data["machine"], data["execution"], data["state"], data["entry"], data["step"])
+        identity = Identity(**{key: data[key] for key in _IDENTITY})
         record = {key: value for key, value in data.items() if key in _RECORD_FIELDS}
         return cls(
             name=data["name"],
             identity=identity,
-            kind=data["kind"],
             try_number=data["try"],
             token=data.get("token"),
             tried=data["tried"],
+            created=data["created"],
             limit=RunEnd(data["limit"]) if "limit" in data else None,
             reasons=tuple(data.get("reasons", ())),
+            declared=tuple(entry["InstanceType"] for entry in data.get("preferences", ())),
+            terms=Terms.of(data["terms"]) if "terms" in data else Terms(step=data["step"], steps=data["step"]),
+            cut_for=RunEnd(data["cut_for"]) if "cut_for" in data else None,
+            free=frozenset(data.get("free", ())),
+            unverified=tuple(data.get("unverified", ())),
             creating="creating" in data,
             refused=data.get("refused"),
             record={"job_name": data["name"], **record},
@@ -98,6 +123,10 @@ class Taken:
 
     row: Row
     alone: bool
+
+    def of(self, row: Row) -> Taken:
+        """Return the same with what the row has gained."""
+        return replace(self, row=row)
 
 
 class RunTable:
@@ -121,8 +150,14 @@ class RunTable:
         item = self._get(name)
         return Row.of(item) if item else None
 
-    def take(self, launch: Launch) -> Taken | None:
+    def take(self, launch: Launch, began: float | None = None) -> Taken | None:
         """Write the row of a try, before anything is created for it.
+
+        Parameters
+        ----------
+        launch : Launch
+        began : float, optional
+            Epoch seconds at which the run began; now, if nobody knows.
 
         Returns
         -------
@@ -130,13 +165,13 @@ class RunTable:
             ``None`` if a later try owns the row, if it is closed, or if it is another entry's.
         """
         now = self._clock.time()
-        written = _identity_values(launch) | {"token": launch.token, "kind": launch.kind, "open": _OPEN}
+        written = _identity_values(launch) | {"token": launch.token, "open": _OPEN}
         written |= {"try": launch.try_number, "tried": now, "updated": now}
         kept: dict[str, Any] = {"created": now}
         update = Update()
         if launch.limit is None:
-            preferences = launch.request.get("ResourceConfig", {}).get("InstancePreferences", [])
-            written |= {"reasons": list(launch.reasons), "preferences": preferences, "creating": True}
+            written |= {"reasons": list(launch.wish.reasons), "preferences": _preferences(launch), "creating": True}
+            written |= {"terms": launch.terms(now if began is None else began).to_dict()}
             update.remove("refused")
         else:
             kept["limit"] = launch.limit
@@ -149,6 +184,17 @@ class RunTable:
         if launch.limit is None:
             old.pop("refused", None)
         return Taken(Row.of({"name": launch.name, **kept, **old, **written}), alone)
+
+    def prepare(self, row: Row, prepared: Prepared) -> Row:
+        """Note what was found before the create, if there is anything to note; return the row with it."""
+        found: dict[str, Any] = {
+            "cut_for": prepared.cut_for and str(prepared.cut_for),
+            "free": sorted(prepared.free),
+            "unverified": list(prepared.unverified),
+        }
+        if known := {key: value for key, value in found.items() if value}:
+            self._update(row.name, Update().set(**known), _STILL_OURS, values=_ours(row))
+        return replace(row, cut_for=prepared.cut_for, free=prepared.free, unverified=prepared.unverified)
 
     def settle(self, row: Row) -> None:
         """Note that the create call of this try surely created nothing."""
@@ -255,6 +301,14 @@ class RunTable:
 
 def _ours(row: Row) -> dict[str, Any]:
     return {"open": _OPEN, "token": row.token}
+
+
+def _preferences(launch: Launch) -> list[dict[str, Any]]:
+    return [
+        {"InstanceType": entry.instance_type, "InstanceCount": entry.instance_count}
+        | ({"TrainingPlanArns": [entry.plan]} if entry.plan else {})
+        for entry in launch.kind.entries(launch.wish.request)
+    ]
 
 
 def _identity_values(launch: Launch) -> dict[str, Any]:

@@ -22,15 +22,18 @@ METRICS = {
     "RuntimeSeconds": "Seconds",
     "BillableInstanceSeconds": "Seconds",
     "Rank": "None",
+    # In the currency that the record names.
+    "Cost": "None",
 }
 
 _COUNTS = ("AvailableInstances", "InUseInstances")
 
 
-def run_line(row: Row, record: RunRecord, at: float) -> str:
+def run_line(row: Row, record: RunRecord, at: float, *, goes_on: bool = False) -> str:
     """Return the log line of a run that ended.
 
-    ``Ended`` counts 1 by Machine and End; the metrics of `METRICS` are there as far as they are known.
+    ``Ended`` counts 1 by Machine and End, or ``StepEnded`` when another step follows; the metrics of `METRICS` are
+    there as far as they are known.
     ``BillableInstanceSeconds`` is the billed time of one instance times the number of instances.
 
     Parameters
@@ -41,6 +44,8 @@ def run_line(row: Row, record: RunRecord, at: float) -> str:
         How the run ended.
     at : float
         Epoch seconds.
+    goes_on : bool
+        Whether the launch goes on with another step.
     """
     billable = record.billable_seconds
     values: dict[str, Any] = {
@@ -48,11 +53,13 @@ def run_line(row: Row, record: RunRecord, at: float) -> str:
         "RuntimeSeconds": record.runtime_seconds,
         "BillableInstanceSeconds": None if billable is None else billable * (record.instance_count or 1),
         "Rank": record.rank,
+        "Cost": None if record.cost is None else float(record.cost),
     }
+    ended = "StepEnded" if goes_on else "Ended"
     known = {name: value for name, value in values.items() if value is not None}
     dimensions = [["Machine"], ["Machine", "InstanceType"]] if record.instance_type else [["Machine"]]
     metrics = [{"Name": name, "Unit": METRICS[name]} for name in known]
-    directives = [_directive([["Machine", "End"], ["Machine"]], [{"Name": "Ended", "Unit": "Count"}])]
+    directives = [_directive([["Machine", "End"], ["Machine"]], [{"Name": ended, "Unit": "Count"}])]
     if metrics:
         directives.append(_directive(dimensions, metrics))
     line = {
@@ -60,7 +67,7 @@ def run_line(row: Row, record: RunRecord, at: float) -> str:
         "Machine": row.identity.machine,
         "InstanceType": record.instance_type,
         "End": str(record.end),
-        "Ended": 1,
+        ended: 1,
         **known,
         "execution": row.identity.execution,
         "state": row.identity.state,
@@ -81,14 +88,21 @@ def plan_line(name: str, status: str, values: Mapping[str, float], at: float) ->
     at : float
         Epoch seconds.
     """
-    metrics = [{"Name": metric, "Unit": "Count" if metric in _COUNTS else "None"} for metric in values]
+    metrics = [{"Name": metric, "Unit": _unit(metric)} for metric in values]
+    directives = [_directive([[METRIC_DIMENSION]], metrics)] if metrics else []
     line = {
-        "_aws": {"Timestamp": int(at * 1000), "CloudWatchMetrics": [_directive([[METRIC_DIMENSION]], metrics)]},
+        "_aws": {"Timestamp": int(at * 1000), "CloudWatchMetrics": directives},
         METRIC_DIMENSION: name,
         "status": status,
         **values,
     }
     return json.dumps(line, separators=(",", ":"))
+
+
+def _unit(metric: str) -> str:
+    if metric in _COUNTS:
+        return "Count"
+    return "Seconds" if metric.endswith("Seconds") else "None"
 
 
 def _directive(dimensions: list[list[str]], metrics: list[dict[str, str]]) -> dict[str, Any]:

@@ -31,12 +31,12 @@ REQUEST = {
     },
     "StoppingCondition": {"MaxRuntimeInSeconds": 3600, "MaxPendingTimeInSeconds": 7200},
 }
-OPERATIONS = {
-    "create_training_job": "CreateTrainingJob",
-    "describe_training_job": "DescribeTrainingJob",
-    "stop_training_job": "StopTrainingJob",
-    "list_tags": "ListTags",
+KINDS = {
+    "training_job": "TrainingJob",
+    "processing_job": "ProcessingJob",
+    "hyper_parameter_tuning_job": "HyperParameterTuningJob",
 }
+ACCOUNT = "arn:aws:sagemaker:us-east-1:123456789012:"
 
 
 def refusal(code: str, message: str = "", status: int = 400) -> ClientError:
@@ -57,81 +57,144 @@ class Time:
 
 
 class Job:
-    def __init__(self, request, made_for, now):
-        self.request, self.made_for, self.created = request, made_for, now
-        self.status, self.visible, self.tagged = "InProgress", False, False
-        self.reason, self.ended = "", None
+    """A job of any kind; it waits for capacity until it is started."""
 
-    def end(self, status, now, reason=""):
-        self.status, self.reason, self.ended, self.visible, self.tagged = status, reason, now, True, True
+    def __init__(self, noun, request, made_for, now):
+        self.noun, self.request, self.made_for, self.created = noun, request, made_for, now
+        self.status, self.visible, self.tagged = "InProgress", False, False
+        self.reason, self.secondary, self.started, self.ended = "", "", None, None
+        self.selected = None
+
+    @property
+    def name(self):
+        return self.request[f"{self.noun}Name"]
+
+    def start(self, now, instance_type="ml.g5.48xlarge", count=4):
+        self.started, self.selected, self.visible, self.tagged = now, (instance_type, count), True, True
+
+    def end(self, status, now, reason="", secondary=""):
+        self.status, self.reason, self.secondary = status, reason, secondary
+        self.ended, self.visible, self.tagged = now, True, True
+        if status == "Completed" and self.started is None:
+            self.start(self.created + 60)
 
     def described(self):
-        def when(t):
-            return datetime.fromtimestamp(t, UTC)
-
-        name, resources = self.request["TrainingJobName"], dict(self.request["ResourceConfig"])
-        answer = {
-            "TrainingJobName": name,
-            "TrainingJobArn": f"arn:aws:sagemaker:us-east-1:123456789012:training-job/{name}",
-            "TrainingJobStatus": self.status,
-            "SecondaryStatus": self.status,
-            "ResourceConfig": resources,
-            "StoppingCondition": self.request["StoppingCondition"],
+        answer = copy.deepcopy(self.request) | {
+            f"{self.noun}Arn": f"{ACCOUNT}{self.noun.lower()}/{self.name}",
+            f"{self.noun}Status": self.status,
             "CreationTime": when(self.created),
         }
-        if self.status == "Completed":
-            resources |= {"SelectedInstanceType": "ml.g5.48xlarge", "SelectedInstanceCount": 4}
-            answer |= {"TrainingStartTime": when(self.created + 60), "BillableTimeInSeconds": 100}
-        if self.ended:
-            answer |= {"TrainingEndTime": when(self.ended)}
-        return answer | ({"FailureReason": self.reason} if self.reason else {})
+        answer |= {"FailureReason": self.reason} if self.reason else {}
+        parts = {
+            "TrainingJob": self.training,
+            "ProcessingJob": self.processing,
+            "HyperParameterTuningJob": self.tuning,
+        }
+        return answer | parts[self.noun](answer)
+
+    def training(self, answer):
+        resources = answer["ResourceConfig"]
+        if self.selected and "InstancePreferences" in resources:
+            resources |= dict(zip(("SelectedInstanceType", "SelectedInstanceCount"), self.selected, strict=True))
+        more = {"SecondaryStatus": self.secondary or self.status}
+        more |= {"TrainingStartTime": when(self.started)} if self.started else {}
+        return more | ({"TrainingEndTime": when(self.ended)} if self.ended else {})
+
+    def processing(self, answer):
+        cluster = answer["ProcessingResources"]["ClusterConfig"]
+        if self.selected and "InstancePreferences" in cluster:
+            cluster |= dict(zip(("SelectedInstanceType", "SelectedInstanceCount"), self.selected, strict=True))
+        more = {"ProcessingStartTime": when(self.started)} if self.started else {}
+        return more | ({"ProcessingEndTime": when(self.ended)} if self.ended else {})
+
+    def tuning(self, answer):
+        done = {"Completed": int(self.status == "Completed"), "InProgress": int(self.status in LIVE)}
+        best = {"BestTrainingJob": {"TrainingJobName": f"{self.name}-001"}} if self.status == "Completed" else {}
+        ended = {"HyperParameterTuningEndTime": when(self.ended)} if self.ended else {}
+        ran = (
+            {"ConsumedResources": {"RuntimeInSeconds": int(self.ended - self.started)}}
+            if self.ended and self.started
+            else {}
+        )
+        return {"TrainingJobStatusCounters": done} | best | ended | ran
+
+
+def when(t):
+    return datetime.fromtimestamp(t, UTC)
 
 
 class SageMaker:
-    """Training jobs whose ends, visibility and refusals the test decides; requests are held against the model."""
+    """Jobs whose ends, visibility and refusals the test decides; requests are held against the model."""
 
     def __init__(self, clock):
         self.clock = clock
         self.jobs: dict[str, Job] = {}
+        self.plans: dict[str, dict] = {}
         self.refusals: list[ClientError] = []
+        self.failing: dict[str, ClientError] = {}  # calls that fail, by method
+        self.stops: list[str] = []  # every stop that was called, whatever became of it
 
     def call(self, method, request, made_for):
+        operation = "".join(word.capitalize() for word in method.split("_"))
         try:
-            check("sagemaker", OPERATIONS[method], request)
+            check("sagemaker", operation, request)
         except ServiceError as error:
             raise refusal(error.code, error.message) from error
-        return getattr(self, method)(request, made_for)
+        if method in self.failing:
+            raise self.failing[method]
+        verb, _, noun = method.partition("_")
+        if noun in KINDS:
+            return getattr(self, verb)(KINDS[noun], request, made_for)
+        return getattr(self, method)(request)
 
-    def create_training_job(self, request, made_for):
+    def create(self, noun, request, made_for):
         if self.refusals:
             raise self.refusals.pop(0)
-        if request["TrainingJobName"] in self.jobs:
-            raise refusal("ResourceInUse", "Training job names must be unique")
-        self.jobs[request["TrainingJobName"]] = Job(request, made_for, self.clock.now)
+        job = Job(noun, request, made_for, self.clock.now)
+        if job.name in self.jobs:
+            raise refusal("ResourceInUse", "Job names must be unique")
+        self.jobs[job.name] = job
         return {}
 
-    def describe_training_job(self, request, _):
-        return self.seen(request["TrainingJobName"]).described()
+    def create_training_job(self, request, made_for):
+        """Somebody else creates a job, or a create arrives that nobody waits for."""
+        return self.create("TrainingJob", request, made_for)
 
-    def stop_training_job(self, request, _):
-        job = self.seen(request["TrainingJobName"])
+    def describe(self, noun, request, _):
+        return self.seen(noun, request).described()
+
+    def stop(self, noun, request, _):
+        job = self.seen(noun, request)
+        self.stops.append(job.name)
         if job.status not in LIVE:
-            raise refusal("ValidationException", f"the training job is in status {job.status}")
+            raise refusal("ValidationException", f"the job is in status {job.status}")
         job.status = "Stopping"
         return {}
 
-    def list_tags(self, request, _):
+    def list_tags(self, request):
         job = self.jobs[request["ResourceArn"].rpartition("/")[2]]
         return {"Tags": job.request.get("Tags", []) if job.tagged or self.old(job) else []}
+
+    def list_training_jobs_for_hyper_parameter_tuning_job(self, request):
+        job = self.jobs[request["HyperParameterTuningJobName"]]
+        summary = {"TrainingJobName": f"{job.name}-001", "CreationTime": when(job.created)}
+        summary |= {"TrainingStartTime": when(job.started)} if job.started else {}
+        return {"TrainingJobSummaries": [summary]}
+
+    def describe_training_plan(self, request):
+        if request["TrainingPlanName"] not in self.plans:
+            raise refusal("ResourceNotFound", "no such plan")
+        return self.plans[request["TrainingPlanName"]]
 
     def old(self, job):
         """Whether whatever lags has caught up."""
         return self.clock.now - job.created > LAG
 
-    def seen(self, name):
-        job = self.jobs.get(name)
-        if job is None or not (job.visible or self.old(job)):
-            raise refusal("ValidationException", "Requested resource not found.")
+    def seen(self, noun, request):
+        job = self.jobs.get(request[f"{noun}Name"])
+        if job is None or job.noun != noun or not (job.visible or self.old(job)):
+            absent = "ValidationException" if noun == "TrainingJob" else "ResourceNotFound"
+            raise refusal(absent, "Requested resource not found.")
         return job
 
     def live(self):

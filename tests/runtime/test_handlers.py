@@ -171,7 +171,7 @@ def test_events_go_by_their_shape():
     "event", [{}, {"action": "dance"}, {"source": "aws.sagemaker", "detail": {"EndpointName": "e"}}]
 )
 def test_an_event_of_no_known_shape_is_refused_with_the_known_ones(event):
-    with pytest.raises(InvalidInputError, match="launch, stop and sweep"):
+    with pytest.raises(InvalidInputError, match="launch, stop, sweep, start"):
         launcher.route(event, services([]))
 
 

@@ -48,7 +48,7 @@ def test_a_stop_has_the_launchs_name_and_is_later_than_all_its_tries():
 
 
 def test_our_tags_replace_tags_of_the_same_keys_and_leave_the_others():
-    request = Launch.from_payload(PAYLOAD).full_request()
+    request = Launch.from_payload(PAYLOAD).named(PAYLOAD["request"])
     tags = {tag["Key"]: tag["Value"] for tag in request["Tags"]}
     assert tags["team"] == "lab"
     assert tags["gpucap:step"] == "1"
@@ -63,7 +63,7 @@ def test_a_payload_that_lacks_something_is_refused_with_its_name(key):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"kind": "processing"}, "kind 'processing'"), ({"action": "stop", "reason": "Bored"}, "reason 'Bored'")],
+    [({"kind": "transform"}, "kind 'transform'"), ({"action": "stop", "reason": "Bored"}, "reason 'Bored'")],
 )
 def test_a_payload_with_an_unknown_word_is_refused_with_the_known_ones(change, words):
     with pytest.raises(InvalidInputError, match=words):

@@ -33,7 +33,7 @@ ALLOWED_UNITS = {"Seconds", "Count", "None"}
 def line():
     """The parsed line of a record."""
     identity = Identity("Lab-Tune", "arn:aws:states:us-east-1:1:execution:Lab-Tune:e", "Launch", {"redrive": 0})
-    row = Row("Lab-Tune-1", identity, "training", 0, "t", AT, None, (), creating=True, refused=None, record={})
+    row = Row("Lab-Tune-1", identity, 0, "t", AT, AT, None, (), creating=True, refused=None, record={})
 
     def parse(record):
         text = run_line(row, record, AT)

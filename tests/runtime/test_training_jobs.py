@@ -11,7 +11,8 @@ import pytest
 from constructs_lib.facts.calls import call_errors
 from constructs_lib.model import FailureClass
 from constructs_lib.runtime.adapters.clients import CALL_LIFE, clients, require_model
-from constructs_lib.runtime.adapters.training_jobs import TrainingJobs
+from constructs_lib.model.job_kinds import JOB_KINDS
+from constructs_lib.runtime.adapters.jobs import Jobs
 from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
 
 pytestmark = pytest.mark.slow
@@ -81,7 +82,7 @@ def made(server):
 
 @pytest.fixture
 def jobs(aws, made):
-    return TrainingJobs(made["create"], made["sagemaker"], require_model)
+    return Jobs(made["create"], made["sagemaker"], require_model)
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def described(status="InProgress"):
 def test_the_create_is_called_once_and_its_answer_means(aws, jobs, request_of_a_job, answer, error):
     aws.planned = [answer]
     with pytest.raises(error):
-        jobs.create(request_of_a_job)
+        jobs.create(JOB_KINDS["training"], request_of_a_job)
     assert aws.calls("CreateTrainingJob") == [request_of_a_job]
 
 
@@ -129,22 +130,22 @@ def test_every_error_that_the_model_gives_the_create_is_known_and_has_a_class(ma
 def test_a_create_that_nobody_listens_to_is_unclear(aws, monkeypatch, request_of_a_job):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     made = clients()
-    jobs = TrainingJobs(made["create"], made["sagemaker"], require_model)
+    jobs = Jobs(made["create"], made["sagemaker"], require_model)
     with pytest.raises(LaunchUnclear, match="the same launch is repeated"):
-        jobs.create(request_of_a_job)
+        jobs.create(JOB_KINDS["training"], request_of_a_job)
 
 
 def test_a_request_that_the_client_itself_refuses_is_a_refusal(aws, jobs, request_of_a_job):
     aws.planned = [{}]
     with pytest.raises(CallRefusedError, match="Unknown parameter") as refused:
-        jobs.create(request_of_a_job | {"InstanceTypes": []})
+        jobs.create(JOB_KINDS["training"], request_of_a_job | {"InstanceTypes": []})
     assert refused.value.failure == "config"
     assert not aws.requests
 
 
 def test_what_may_happen_twice_is_repeated_by_the_client(aws, jobs):
     aws.planned = [(500, "InternalFailure", "try again"), (400, "ThrottlingException", "Rate exceeded"), described()]
-    assert jobs.find("a-1").status == "InProgress"
+    assert jobs.find("training", "a-1").status == "InProgress"
     assert len(aws.calls("DescribeTrainingJob")) == 3
 
 
@@ -154,30 +155,30 @@ def test_what_may_happen_twice_is_repeated_by_the_client(aws, jobs):
 )
 def test_a_job_that_does_not_exist_is_none(aws, jobs, answer):
     aws.planned = [answer]
-    assert jobs.find("a-1") is None
+    assert jobs.find("training", "a-1") is None
 
 
 def test_a_description_that_is_refused_is_an_error_and_not_an_absent_job(aws, jobs, refused):
     aws.planned = [(400, "AccessDeniedException", "not authorized")]
     with pytest.raises(type(refused("x")), match="AccessDenied"):
-        jobs.find("a-1")
+        jobs.find("training", "a-1")
 
 
 @pytest.mark.parametrize("status", ["Completed", "Failed", "Stopped", "Stopping"])
 def test_stopping_a_job_that_ended_or_stops_already_is_fine(aws, jobs, status):
     aws.planned = [(400, "ValidationException", f"the job is in status {status}"), described(status)]
-    jobs.stop("a-1")
+    jobs.stop("training", "a-1")
 
 
 def test_a_stop_that_is_refused_while_the_job_runs_is_an_error(aws, jobs, refused):
     aws.planned = [(400, "AccessDeniedException", "not authorized"), described()]
     with pytest.raises(type(refused("x")), match="AccessDenied"):
-        jobs.stop("a-1")
+        jobs.stop("training", "a-1")
 
 
 def test_tags_are_read_to_the_last_page(aws, jobs):
     aws.planned = [described()]
-    job = jobs.find("a-1")
+    job = jobs.find("training", "a-1")
     aws.planned = [{"Tags": [{"Key": "a", "Value": "1"}], "NextToken": "n"}, {"Tags": [{"Key": "b", "Value": "2"}]}]
     assert jobs.tags(job) == {"a": "1", "b": "2"}
     assert aws.calls("ListTags") == [{"ResourceArn": ARN}, {"ResourceArn": ARN, "NextToken": "n"}]
@@ -185,9 +186,9 @@ def test_tags_are_read_to_the_last_page(aws, jobs):
 
 def test_a_status_that_nobody_knows_yet_is_not_taken_for_an_end(aws, jobs):
     aws.planned = [described("Hibernating")]
-    assert not jobs.find("a-1").terminal
+    assert not jobs.find("training", "a-1").terminal
     aws.planned = [{key: value for key, value in described().items() if key != "TrainingJobStatus"}]
-    assert not jobs.find("a-1").terminal
+    assert not jobs.find("training", "a-1").terminal
 
 
 def test_no_call_lives_as_long_as_the_function_that_makes_it(made):

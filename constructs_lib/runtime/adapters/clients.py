@@ -14,7 +14,16 @@ from constructs_lib.runtime.errors import ServiceModelError
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["CALL_LIFE", "NEEDED_MODEL", "buyer_clients", "clients", "require_model", "require_plan_model"]
+__all__ = [
+    "CALL_LIFE",
+    "NEEDED_MODEL",
+    "buyer_clients",
+    "clients",
+    "quotas_client",
+    "require_model",
+    "require_plan_model",
+    "subnets_client",
+]
 
 NEEDED_MODEL = "1.44.8"
 _CONNECT_SECONDS = 3
@@ -43,6 +52,16 @@ def clients() -> dict[str, Any]:
     return _clients("sagemaker", "stepfunctions", "dynamodb")
 
 
+def quotas_client() -> Any:
+    """Return a new client of Service Quotas."""
+    return _client("service-quotas")
+
+
+def subnets_client() -> Any:
+    """Return a new client of EC2."""
+    return _client("ec2")
+
+
 def buyer_clients() -> dict[str, Any]:
     """Return the buyer's clients: ``create`` makes each call once, purchases go through it; others repeat."""
     return _clients("sagemaker", "dynamodb", "cloudformation", "sns", "events")
@@ -52,6 +71,10 @@ def _clients(*names: str) -> dict[str, Any]:
     session = botocore.session.get_session()
     once = {"create": session.create_client("sagemaker", config=_ONCE)}
     return once | {name: session.create_client(name, config=_USUAL) for name in names}
+
+
+def _client(name: str) -> Any:
+    return botocore.session.get_session().create_client(name, config=_USUAL)
 
 
 def require_model(client: Any) -> None:

@@ -43,16 +43,34 @@ class Executions:
             raise
         return bool(answer["status"] == "RUNNING" and answer.get("redriveCount", 0) <= identity.redrive)
 
-    def answer(self, token: str, record: Mapping[str, Any]) -> None:
+    def answer(self, token: str, record: Mapping[str, Any], following: Mapping[str, Any] | None = None) -> None:
         """End a task as the run ended; a token that nobody waits on is no error.
 
-        A run that did not complete fails its state by the end's name, so that a redrive launches again.
+        A run that did not complete fails its state by the end's name, so that a redrive launches again; one that is
+        followed by another step succeeds, with what the machine needs to go on.
         """
+        if following is not None:
+            self.go_on(token, following)
+            return
         output = json.dumps(record)
         if record["end"] == RunEnd.COMPLETED:
             self._send(self._client.send_task_success, taskToken=token, output=output)
         else:
             self.fail(token, record["end"], output)
+
+    def go_on(self, token: str, following: Mapping[str, Any]) -> None:
+        """Send a machine on to another step."""
+        self._send(self._client.send_task_success, taskToken=token, output=json.dumps(following))
+
+    def start(self, machine: str, name: str, given: Mapping[str, Any]) -> bool:
+        """Start an execution; return whether this call did, for its name is used only once."""
+        try:
+            self._client.start_execution(stateMachineArn=machine, name=name, input=json.dumps(given))
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ExecutionAlreadyExists":
+                raise
+            return False
+        return True
 
     def fail(self, token: str, error: str, cause: str) -> None:
         """Fail a task, so that its state launches again."""

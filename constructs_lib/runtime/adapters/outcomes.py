@@ -13,7 +13,11 @@ from constructs_lib.model import FailureClass, classify
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Outcome", "outcome_of", "words_of"]
+__all__ = ["Outcome", "is_absent", "outcome_of", "words_of"]
+
+_ABSENT = "ResourceNotFound"
+# Describe and Stop calls of some kinds answer with this for a name that does not exist.
+_ABSENT_IN_WORDS = ("ValidationException", "not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,15 @@ def outcome_of(error: BotoCoreError | ClientError) -> Outcome:
     if failure is FailureClass.UNKNOWN and known.failure_class:
         failure = FailureClass(known.failure_class)
     return Outcome(known.outcome, cause, failure)
+
+
+def is_absent(error: BotoCoreError | ClientError) -> bool:
+    """Tell whether an error says that there is nothing of that name."""
+    if not isinstance(error, ClientError):
+        return False
+    found = error.response["Error"]
+    code, words = _ABSENT_IN_WORDS
+    return found["Code"] == _ABSENT or (found["Code"] == code and words in found.get("Message", "").lower())
 
 
 def words_of(error: BotoCoreError | ClientError) -> str:

@@ -1,10 +1,11 @@
-"""The launcher function: launch and stop for state machines, events, and the sweep."""
+"""The launcher function: launch and stop for state machines, starts on plans, events, and the sweep."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.model import InvalidInputError
+from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.runtime.composition import RUN_TABLE, services, setting
 from constructs_lib.runtime.launch import Launch
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from constructs_lib.runtime.composition import Services
 
 __all__ = ["handler", "route"]
+
+# What holds a job's name in an event, by the kind of job.
+_NAMES = frozenset(kind.name_key for kind in JOB_KINDS.values())
 
 
 def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001  Lambda's signature
@@ -30,20 +34,23 @@ def route(event: Mapping[str, Any], to: Services) -> dict[str, Any]:
         For an event of no known shape.
     """
     match event:
-        case {"action": "launch"}:
+        case {"action": "launch" | "stop" as action}:
             launch = Launch.from_payload(event)
-            return {"job": launch.name, "did": to.launching.launch(launch)}
-        case {"action": "stop"}:
-            launch = Launch.from_payload(event)
-            return {"job": launch.name, "did": to.launching.stop(launch)}
+            act = to.launching.launch if action == "launch" else to.launching.stop
+            return {"job": launch.name, "did": act(launch)}
         case {"action": "sweep"}:
             return {"rows": to.sweeping.sweep()}
-        case {"source": "aws.sagemaker", "detail": {"TrainingJobName": str(name)}}:
+        case {"action": "report"}:
+            return to.fleet_report.report(event)
+        case {"action": "start"}:
+            return {"plan": event.get("plan"), "did": to.starting.start(event)}
+        case {"source": "aws.sagemaker", "detail": detail} if names := _NAMES.intersection(detail):
+            name = str(detail[min(names)])
             to.completion.heard_of(name)
             return {"job": name}
         case {"source": "aws.states", "detail": {"executionArn": str(execution)}}:
             return {"rows": to.sweeping.execution_ended(execution)}
     raise InvalidInputError(
         f"an event with {', '.join(sorted(event)) or 'nothing'} in it is not for the launcher: it takes the actions "
-        "launch, stop and sweep, and events of aws.sagemaker (training jobs) and aws.states (executions)"
+        "launch, stop, sweep, start and report, and events of aws.sagemaker (jobs) and aws.states (executions)"
     )

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from constructs_lib.model import RunEnd, RunRecord
+from constructs_lib.model import FailureClass, RunEnd, RunRecord
 from constructs_lib.runtime.errors import SweepError
+from constructs_lib.runtime.services.completion import record_of
+from constructs_lib.runtime.services.limiting import Limiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from constructs_lib.runtime.adapters.training_jobs import Job
+    from constructs_lib.runtime.adapters.jobs import Job
     from constructs_lib.runtime.run_table import Row
     from constructs_lib.runtime.services.completion import Completion
     from constructs_lib.runtime.services.means import Means
@@ -42,7 +44,10 @@ class Sweeping:
         SweepError
             After all rows were looked at, if some could not be.
         """
-        return self.look_at(self.means.table.open_rows())
+        rows = self.means.table.open_rows()
+        looked = self.look_at(rows)
+        self.means.gate.sweep([row.name for row in rows])
+        return looked
 
     def execution_ended(self, execution: str) -> int:
         """Look at the rows of one execution at once: a state that waits for a task token gets no call when it ends."""
@@ -66,15 +71,19 @@ class Sweeping:
 
     def check(self, row: Row) -> None:
         """Do what one row that waits needs: end it, stop its job, or leave it."""
-        job = self.means.jobs.find(row.name)
+        job = self.means.jobs.find(row.identity.kind, row.name)
         if job is None:
             self._without_job(row)
         elif job.terminal:
             self.completion.finish(row, job)
         elif row.limit is not None or not self.means.executions.runs(row.identity):
             self._stop(row, job)
+        elif passed := Limiting(self.means).passed(row, job):
+            # Before the call: who dies after it must not leave a stopped job whose reason nobody knows.
+            self.means.table.limit(row, passed)
+            self._stop(row, job)
         else:
-            self.means.table.note(row, job.record(reasons=row.reasons))
+            self._note(row, job)
 
     def _stop(self, row: Row, job: Job) -> None:
         """Stop the row's job and keep the row until the job is terminal; what may be somebody else's is not touched."""
@@ -82,8 +91,15 @@ class Sweeping:
         if owned is False:
             self.completion.finish(row, job)
         elif owned:
-            self.means.jobs.stop(row.name)
-            self.means.table.note(row, job.record(reasons=row.reasons))
+            if job.runs:
+                self.means.jobs.stop(row.identity.kind, row.name)
+            self._note(row, job)
+
+    def _note(self, row: Row, job: Job) -> None:
+        """Note what is known of a job that has not ended."""
+        record = record_of(row, job)
+        self.means.gate.selected(row, record)
+        self.means.table.note(row, record)
 
     def _without_job(self, row: Row) -> None:
         """Close a row that has no job, but only once no create call can arrive any more."""
@@ -91,7 +107,8 @@ class Sweeping:
             return
         if "status" in row.record:
             gone = "the job was there and is gone: somebody deleted it before its end was seen"
-            self.completion.answer(row, RunRecord.from_dict({**row.record, "end": RunEnd.UNKNOWN, "cause": gone}))
+            end = {"end": RunEnd.UNKNOWN, "failure": FailureClass.UNKNOWN, "cause": gone}
+            self.completion.answer(row, RunRecord.from_dict({**row.record, **end}))
         elif row.refused is not None:
             self.completion.answer(row, RunRecord.from_dict(row.refused))
         elif row.limit is not None:
@@ -103,4 +120,4 @@ class Sweeping:
             self.means.executions.fail(row.token, RunEnd.LAUNCHER_FAILED, words)
 
     def _close(self, row: Row, end: RunEnd, cause: str) -> None:
-        self.completion.answer(row, RunRecord.not_created(row.name, end, cause))
+        self.completion.answer(row, RunRecord.not_created(row.name, end, cause, kind=row.identity.kind))

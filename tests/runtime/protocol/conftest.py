@@ -38,12 +38,18 @@ class Answered(NamedTuple):
 
 
 class Machine:
-    """Step Functions with one execution: a Launch state, retried; steps of a strategy; a Stop state; redrive."""
+    """Step Functions with one execution: a Launch state, retried; Next and Launch again; a Stop state; redrive.
 
-    def __init__(self, world, steps=1, name="e"):
-        self.world, self.steps, self.arn = world, steps, EXECUTION + name
-        self.status, self.phase, self.step, self.redrive, self.tries, self.tokens = "NEW", "", 1, 0, 0, 0
+    ``more`` is what its payload says beside what every payload says; ``then`` are the steps after the first.
+    """
+
+    def __init__(self, world, steps=1, name="e", kind="training", **more):
+        self.world, self.kind, self.more, self.arn = world, kind, more, EXECUTION + name
+        self.then = more.pop("then", [{"request": world.request, "seconds": 9000} for _ in range(steps - 1)])
+        self.status, self.phase, self.redrive, self.tries, self.tokens = "NEW", "", 0, 0, 0
+        self.step, self.seconds, self.earlier, self.since = 1, 9000, [], 0
         self.answers: list[Answered] = []
+        self.went_on: list[dict[str, Any]] = []
         self.broken: list[str] = []
         self.entered = 0  # the state entry, as the world knows it
         self.entry_marks = lambda machine: {"redrive": machine.redrive}
@@ -55,7 +61,7 @@ class Machine:
     @property
     def launch(self):
         """Which launch goes on: the execution, the entry of the state, the step of the strategy."""
-        return self.arn, self.entered, self.step
+        return self.arn, self.entered, 1 if self.since != self.redrive else self.step
 
     def start(self):
         self.status = "RUNNING"
@@ -67,16 +73,20 @@ class Machine:
         payload = {
             "action": phase,
             "job": "Lab-Tune-0011aabb",
-            "kind": "training",
-            "step": self.step,
+            "kind": self.kind,
+            "since": self.since,
             "token": self.token,
             "execution": self.arn,
             "state": "Launch",
             "try": tries,
             "entry": self.entry_marks(self),
             "reasons": ["fastest", None],
+            "reason": "TimedOut",
+            "request": self.world.request,
+            **self.more,
         }
-        payload |= {"request": self.world.request} if phase == "launch" else {"reason": "TimedOut"}
+        if self.then:
+            payload |= {"then": self.then, "seconds": 9000, "step": self.step, "earlier": self.earlier}
         return self.world.run(payload, token=self.token, made_for=self.launch)
 
     def lose_launcher(self):
@@ -87,6 +97,8 @@ class Machine:
         self.end("ABORTED")
 
     def limit_fires(self):
+        """The state's own timeout: Stop notes the redrive count, and Launch is entered to stop."""
+        self.since = self.redrive
         return self.enter("stop")
 
     def end(self, status):
@@ -96,7 +108,7 @@ class Machine:
             self.world.events.append({"source": "aws.states", "detail": detail})
 
     def redriven(self):
-        self.status, self.step, self.redrive = "RUNNING", 1, self.redrive + 1
+        self.status, self.redrive = "RUNNING", self.redrive + 1
         return self.enter()
 
     def task_failed(self, token):
@@ -110,15 +122,22 @@ class Machine:
     def task_ended(self, token, record):
         if token != self.token:
             raise self.world.refused("TaskTimedOut", "Task Timed Out")
-        self.answers.append(Answered(self.entered, record))
-        job = self.world.sagemaker.jobs.get(record["job_name"])
-        if job is not None and job.made_for != self.launch and record["status"] != "NotCreated":
-            self.broken.append("an older job's result is taken for this run")
-        if record["end"] in ("InsufficientCapacity", "TimedOut") and self.step < self.steps:
-            self.step += 1
+        if "next" in record:
+            self.went_on.append(record)
+            self.step, self.seconds, self.earlier = record["next"], record["seconds"], record["earlier"]
+            self.since = self.redrive
+            if self.earlier:  # else it was sent back to the first step
+                self.judge(self.earlier[-1], self.step - 1)
             self.enter(again=True)
-        else:
-            self.end("SUCCEEDED" if record["end"] == "Completed" else "FAILED")
+            return
+        self.judge(record, self.launch[2])
+        self.answers.append(Answered(self.entered, record))
+        self.end("SUCCEEDED" if record["end"] == "Completed" else "FAILED")
+
+    def judge(self, record, step):
+        job = self.world.sagemaker.jobs.get(record["job_name"])
+        if job is not None and job.made_for != (self.arn, self.entered, step) and record["status"] != "NotCreated":
+            self.broken.append("an older job's result is taken for this run")
 
 
 class Client:
@@ -165,7 +184,8 @@ class Run(threading.Thread):
         if fault:
             self.world.windows[call, "before" if fault.endswith("before") or fault == "late" else "after"] += 1
         if fault == "late":
-            self.world.under_way.append((request, self.made_for, self.world.clock.now))
+            method = self.at.partition(".")[2]
+            self.world.under_way.append((method, request, self.made_for, self.world.clock.now))
         elif not fault.endswith("before"):
             answer = do()
         if fault.startswith("die"):
@@ -201,13 +221,16 @@ class World:
         self.clock, self.dynamodb, self.table = sagemaker.clock, dynamodb, table
         self.sagemaker, self.request, self.refused = sagemaker, request, refused
         self.runs: list[Run] = []
-        self.under_way: list[tuple[dict[str, Any], Any, float]] = []
+        self.under_way: list[tuple[str, dict[str, Any], Any, float]] = []
         self.events: list[dict[str, Any]] = []
         self.lines: list[dict[str, Any]] = []
         self.windows: Counter[tuple[str, str]] = Counter()
         self.machines: list[Machine] = []
         self.judge_model = lambda client: None
+        self.started: dict[str, dict[str, Any]] = {}
         self.approved: dict[str, list[str]] = {}
+        self.quotas: dict[str, float] | ClientError = {}
+        self.subnets: dict[str, tuple[str, str]] = {}
         self.planned: dict[str, str] = {}  # the fault that the next call of a name meets
 
     def machine(self, **kw):
@@ -233,9 +256,27 @@ class World:
             write=lambda line: self.lines.append(json.loads(line)),
             model=self.judge_model,
             approved=self.approved,
+            quotas=lambda: self.asked("quotas", run),
+            subnets=lambda: self.asked("ec2", run),
         )
 
+    def asked(self, service, run):
+        return Client(run, service, lambda method, request: getattr(self, method)(**request))
+
+    def list_service_quotas(self, ServiceCode, MaxResults):  # noqa: N803  AWS's names
+        if isinstance(self.quotas, ClientError):
+            raise self.quotas
+        return {"Quotas": [{"QuotaName": name, "Value": value} for name, value in self.quotas.items()]}
+
+    def describe_subnets(self, SubnetIds):  # noqa: N803  AWS's names
+        if missing := [name for name in SubnetIds if name not in self.subnets]:
+            raise self.refused("InvalidSubnetID.NotFound", f"{missing} does not exist")
+        zones = [self.subnets[name] for name in SubnetIds]
+        return {"Subnets": [{"AvailabilityZone": name, "AvailabilityZoneId": zone} for name, zone in zones]}
+
     def states(self, method, **request):
+        if method == "start_execution":
+            return self.start_execution(**request)
         arn = request.get("executionArn") or request["taskToken"].rpartition("/")[0]
         machine = next(machine for machine in self.machines if machine.arn == arn)
         if method == "describe_execution":
@@ -249,6 +290,12 @@ class World:
         else:
             machine.task_failed(request["taskToken"])
         return {}
+
+    def start_execution(self, **request):
+        if request["name"] in self.started:
+            raise self.refused("ExecutionAlreadyExists", "the name is used")
+        self.started[request["name"]] = request
+        return {"executionArn": "arn"}
 
     # --- runs
     def run(self, event, token=None, made_for=None):
@@ -280,11 +327,11 @@ class World:
     def arrive(self):
         """The creates that were under way take effect, unless they are so old that they never will."""
         while self.under_way:
-            request, made_for, sent = self.under_way.pop(0)
+            method, request, made_for, sent = self.under_way.pop(0)
             if self.clock.now - sent > CALL_LIFE:
                 continue
             try:
-                self.sagemaker.create_training_job(request, made_for)
+                self.sagemaker.call(method, request, made_for)
             except ClientError:
                 continue  # the name is taken, or refused: nobody listens
 
@@ -292,14 +339,16 @@ class World:
         for job in self.sagemaker.jobs.values():
             job.visible = job.tagged = True
 
-    def end_job(self, name, status, reason=""):
-        self.sagemaker.jobs[name].end(status, self.clock.now, reason)
-        self.events.append({"source": "aws.sagemaker", "detail": {"TrainingJobName": name}})
+    def end_job(self, name, status, reason="", secondary=""):
+        job = self.sagemaker.jobs[name]
+        job.end(status, self.clock.now, reason, secondary)
+        self.events.append({"source": "aws.sagemaker", "detail": {f"{job.noun}Name": name}})
 
     def settle(self, *, events=True, rounds=8):
         """Let everything that needs no fault and no user happen: runs end, lags pass, stops complete, sweeps come."""
         for _ in range(rounds):
             while self.runs:
+                assert not self.runs[0].done, f"it ended before its first call: {self.runs[0].error!r}"
                 self.runs[0].finish()
             self.arrive()
             self.show()

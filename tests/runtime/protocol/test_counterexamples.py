@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from constructs_lib.model import FailureClass
 from constructs_lib.runtime.adapters.executions import Executions
 from constructs_lib.runtime.identity import Identity
 from constructs_lib.runtime.run_table import RunTable, Taken
@@ -55,16 +58,17 @@ def a_row_without_a_job_stays_open_while_a_create_can_arrive(world):
 
 
 def the_next_step_waits_until_the_stopped_job_is_terminal(world):
-    machine = world.machine(steps=2)
+    machine = world.machine(steps=2, max_pending=600)
     machine.start().finish()
     world.show()
-    machine.limit_fires().finish()
+    world.clock.sleep(601)
+    world.sweep().finish()
     for run in list(world.runs):  # the next step's launcher, if there is one already
         run.finish()
     world.check()
     settled(world)
     assert machine.step == 2
-    assert machine.answers[0].record["end"] == "TimedOut"
+    assert machine.went_on[0]["earlier"][0]["end"] == "InsufficientCapacity"
 
 
 def an_older_launcher_never_overwrites_the_token_of_a_later_one(world):
@@ -180,7 +184,7 @@ def a_create_without_a_look_at_the_execution(patch):
 
 def token_after_the_create(patch):
     def launch(self, launch):
-        self.means.jobs.create(launch.full_request())
+        self.means.jobs.create(launch.kind, launch.named(launch.wish.request))
         self.means.table.take(launch)
         return "launched"
 
@@ -203,13 +207,12 @@ def rows_closed_early(patch):
 
 
 def a_stop_answered_at_once(patch):
-    def stop(self, launch):
-        self.means.table.take(launch)
-        self.means.jobs.stop(launch.name)
-        self.means.executions.answer(launch.token, {"job_name": launch.name, "status": "Stopped", "end": launch.limit})
-        return "stopping"
+    def stop(self, row, job):
+        self.means.jobs.stop(row.identity.kind, row.name)
+        scarce = {"end": row.limit, "failure": FailureClass.CAPACITY}
+        self.completion.answer(row, replace(job.record(), **scarce))
 
-    patch.setattr(Launching, "stop", stop)
+    patch.setattr(Sweeping, "_stop", stop)
 
 
 def names_without_the_entry(patch):
@@ -222,8 +225,8 @@ def names_without_the_entry(patch):
 def refusals_final_at_once(patch):
     take = RunTable.take
 
-    def alone(self, launch):
-        taken = take(self, launch)
+    def alone(self, launch, began=None):
+        taken = take(self, launch, began)
         return taken and Taken(taken.row, alone=launch.limit is None)
 
     patch.setattr(RunTable, "take", alone)
