@@ -1,4 +1,4 @@
-"""Reserved capacity for inference: one plan, an endpoint that lives and moves with it, and a topic that tells people."""
+"""Reserved capacity for inference: a plan, an endpoint that lives and moves with it, and a topic that tells people."""
 
 from __future__ import annotations
 

@@ -284,9 +284,7 @@ class EndpointKeeper(Construct):
         )
 
     def _run_on_changes(self) -> aws_events.CfnRule:
-        target = aws_events.CfnRule.TargetProperty(
-            arn=self._function_arn, id="Keeper", input=json.dumps({"action": "reconcile"})
-        )
+        target = aws_events.CfnRule.TargetProperty(arn=self._function_arn, id="Keeper")
         rule = aws_events.CfnRule(self, "Changed", event_pattern=late(self._pattern), targets=[target])
         aws_lambda.CfnPermission(
             self,

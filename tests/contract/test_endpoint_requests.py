@@ -1,8 +1,10 @@
 """Every configuration of an endpoint holds all that was asked for, and AWS's own models accept it."""
 
+import inspect
 import json
 import os
 from datetime import timedelta
+from importlib import import_module
 from inspect import signature
 
 os.environ.setdefault("CDK_VALIDATION", "false")
@@ -24,7 +26,10 @@ from constructs_lib import (
     ReservedEndpoint,
     ReservedEndpointConfig,
 )
+from constructs_lib.model.endpoint_names import ENDPOINT_NOTICES_VARIABLE, ENDPOINT_TABLE_VARIABLE, KEEPER_VARIABLE
 from constructs_lib.model.endpoints_declaration import EndpointDeclaration
+from constructs_lib.runtime import endpoint_keeper
+from constructs_lib.runtime.handlers.endpoint_keeper import route
 from constructs_lib.sandbox.modelcheck import violations
 from constructs_lib.workloads import endpoint_configs, endpoint_settings
 
@@ -208,6 +213,40 @@ def test_the_keeper_reads_every_way_out(way):
         said.get("Acknowledge", ""),
         said.get("TrainingPlanArn", ""),
     )
+
+
+class Asked:
+    """The services of the keeper, of which only what it was asked is looked at."""
+
+    def __init__(self):
+        self.names = []
+        self.reconciling = self
+
+    def run(self, names=()):
+        self.names.append(names)
+
+
+def test_what_wakes_the_keeper_is_what_its_handler_takes(everything):
+    (schedule,) = [r["Properties"] for r in everything.values() if r["Type"] == "AWS::Scheduler::Schedule"]
+    (rule,) = [r["Properties"] for r in everything.values() if r["Type"] == "AWS::Events::Rule"]
+    pattern, (target,) = rule["EventPattern"], rule["Targets"]
+    assert set(target) == {"Arn", "Id"}
+    services = Asked()
+    route(json.loads(schedule["Target"]["Input"]), services)
+    route({"source": pattern["source"][0], "detail": {"EndpointName": "serving-chat-1"}}, services)
+    assert services.names == [(), ("serving-chat-1",)]
+
+
+def test_the_functions_are_told_what_their_code_reads(everything):
+    functions = [r["Properties"] for r in everything.values() if r["Type"] == "AWS::Lambda::Function"]
+    for function in functions:
+        module, _, name = function["Handler"].rpartition(".")
+        assert callable(getattr(import_module(module), name))
+    told = [set(function["Environment"]["Variables"]) - {"AWS_DATA_PATH"} for function in functions]
+    keeper = {ENDPOINT_TABLE_VARIABLE, ENDPOINT_NOTICES_VARIABLE}
+    assert told == [keeper, {ENDPOINT_TABLE_VARIABLE, KEEPER_VARIABLE}]
+    code = inspect.getsource(endpoint_keeper)
+    assert all(name in code for name in ("ENDPOINT_TABLE_VARIABLE", "ENDPOINT_NOTICES_VARIABLE", "KEEPER_VARIABLE"))
 
 
 def lint_errors(resources):
