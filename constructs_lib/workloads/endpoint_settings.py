@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from constructs_lib.model import InvalidInputError, is_unresolved
-from constructs_lib.model.jobs import deep_merge
+from constructs_lib.model.fields import deep_merge
 from constructs_lib.shared.cdk_values import gigabytes, key_arn, seconds
 
 if TYPE_CHECKING:
