@@ -12,7 +12,7 @@ from constructs_lib.runtime.identity import Identity
 from constructs_lib.runtime.launch import Launch
 from constructs_lib.runtime.run_table import Row
 from constructs_lib.workloads.definition import Launch as Rendered
-from constructs_lib.workloads.definition import launcher_states
+from constructs_lib.workloads.definition import Then, launcher_states
 
 EXECUTION = "arn:aws:states:us-east-1:111122223333:execution:machine:run"
 CONTEXT = {
@@ -24,29 +24,24 @@ CONTEXT = {
     "$.since": 1,
     "$.entered": "2026-11-29T12:00:00Z",
     "$.item": 7,
+    "$.began": "2026-11-29T12:00:00Z",
+    "$.step": 1,
+    "$.earlier": [],
+    "$$.Execution.Input": {},
+    "$.input": {},
 }
 SERVICES = {
     "SageMakerClient": "sagemaker",
     "StepFunctionsClient": "states",
     "DynamoDBClient": "dynamodb",
+    "QuotasClient": "servicequotas",
+    "SubnetsClient": "ec2",
 }
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    app = cdk.App(outdir=str(tmp_path_factory.mktemp("cdk.out")))
-    stack = cdk.Stack(app, "Research", env=cdk.Environment(account="111122223333", region="us-east-1"))
-    PreferenceTrainingJob(
-        stack,
-        "FineTune",
-        image="111122223333.dkr.ecr.us-east-1.amazonaws.com/train:1",
-        output="s3://bucket/models",
-        preferences=[InstancePreference("ml.p5.48xlarge"), InstancePreference("ml.p4d.24xlarge")],
-        instance_count=2,
-        max_runtime=3600,
-        max_pending=7200,
-    )
-    return app.synth().get_stack_by_name("Research").template
+def template(everything):
+    return everything.template
 
 
 def of_type(template, kind):
@@ -76,6 +71,7 @@ def test_the_launcher_reads_the_payload_and_a_stop_has_the_identity_of_its_launc
         reasons=["why", None],
         step=step,
         item="$$.Map.Item.Index" if step else "",
+        overrides_path="$.overrides" if step else "",
     )
     task = launcher_states(rendered)["States"][rendered.name("Launch")]
     payload = task["Parameters"]["Payload"]
@@ -85,11 +81,55 @@ def test_the_launcher_reads_the_payload_and_a_stop_has_the_identity_of_its_launc
     assert launch.name == stop.name
     assert launch.name.startswith("Research-FineTune-0011aabb-")
     assert (launch.limit, str(stop.limit)) == (None, "TimedOut")
-    assert launch.reasons == ("why", None)
+    assert launch.wish.reasons == ("why", None)
     assert launch.identity.entry == (
         {"redrive": 1, "entered": "2026-11-29T12:00:00Z", "item": 7} if step else {"redrive": 1}
     )
     assert stop.try_number > launch.try_number
+
+
+SEVERAL = Rendered(
+    kind="training",
+    request={"ResourceConfig": {"InstanceType": "one"}},
+    prefix="Research-FineTune-0011aabb",
+    seconds=5,
+    partition="aws",
+    launcher="launcher",
+    reasons=["first"],
+    then=[Then(request={"ResourceConfig": {"InstanceType": "two"}}, seconds=7, reasons=["second"], max_pending=60)],
+    limits={"start_by": 3600, "on_quota": "drop"},
+    relative=True,
+    overrides=["hyperparameters"],
+)
+
+
+def test_the_launcher_reads_each_step_with_its_own_request_wait_and_reasons():
+    payload = launcher_states(SEVERAL)["States"]["Launch"]["Parameters"]["Payload"]
+    first, second = (Launch.from_payload(as_sent(payload, {"$.action": "launch", "$.step": step})) for step in (1, 2))
+    assert [one.wish.request["ResourceConfig"]["InstanceType"] for one in (first, second)] == ["one", "two"]
+    assert [one.wish.reasons for one in (first, second)] == [("first",), ("second",)]
+    assert [one.wish.max_pending for one in (first, second)] == [None, 60]
+    assert [one.name[-2:] for one in (first, second)] == ["-1", "-2"]
+    assert (first.steps, first.following_seconds, second.following_seconds) == (2, 7, 0)
+    assert (first.wish.limits.on_quota, first.wish.began) == ("drop", 1_795_953_600)
+
+
+def test_a_redrive_at_a_later_step_is_sent_back_to_the_first_with_its_own_seconds():
+    payload = launcher_states(SEVERAL)["States"]["Launch"]["Parameters"]["Payload"]
+    again = Launch.from_payload(as_sent(payload, {"$.action": "launch", "$.step": 2, "$.since": 0}))
+    assert again.anew == {"next": 1, "seconds": 5, "earlier": []}
+
+
+def test_what_the_launcher_answers_between_steps_is_what_the_next_state_passes_on():
+    states = launcher_states(SEVERAL)["States"]
+    passed = states["NextStep"]["Parameters"]
+    answer = {"next": 2, "seconds": 7, "earlier": [{"end": "InsufficientCapacity"}]}
+    assert {path.removeprefix("$.run.") for path in passed.values() if path.startswith("$.run.")} == set(answer)
+    kept = {key for key in states["Stop"]["Parameters"] if key.endswith(".$")}
+    assert kept == {key for key in passed if key.endswith(".$")}
+    assert {path for path in states["Launch"]["Parameters"]["Payload"].values() if str(path).startswith("$.")} <= {
+        f"$.{key.removesuffix('.$')}" for key in passed
+    }
 
 
 def test_the_functions_environment_has_what_the_code_reads(template):
@@ -115,9 +155,9 @@ def test_the_table_has_the_keys_and_the_indexes_that_the_code_uses(template):
 
 def test_every_call_of_the_runtime_is_allowed_and_nothing_else_of_its_services(template):
     (role,) = (
-        r
-        for r in of_type(template, "AWS::IAM::Role")
-        if "lambda.amazonaws.com" in json.dumps(r["AssumeRolePolicyDocument"])
+        resource["Properties"]
+        for name, resource in template["Resources"].items()
+        if name.startswith("GpuCapacityLauncherRole")
     )
     actions = {a for s in role["Policies"][0]["PolicyDocument"]["Statement"] for a in s["Action"]}
     calls = {
@@ -126,7 +166,7 @@ def test_every_call_of_the_runtime_is_allowed_and_nothing_else_of_its_services(t
         for name in vars(getattr(ports, protocol))
         if not name.startswith("_")
     }
-    assert len(calls) > 10
+    assert len(calls) > 20
     assert calls <= actions
     # Tags go in with the create call; a heartbeat is part of answering a task; passing and logging have no client.
     implied = {
@@ -151,6 +191,8 @@ def test_metrics_have_the_namespace_the_names_and_the_dimensions_that_the_launch
         job.metric_billable_instance_seconds(**typed),
         job.metric_rank(),
         job.metric_runs_ended(end="Completed"),
+        job.metric_steps_ended(end="Completed"),
+        job.metric_cost(**typed),
     ]
     identity = Identity(job.job_name_prefix, EXECUTION, "Launch", {"redrive": 0})
     record = RunRecord(
@@ -163,14 +205,16 @@ def test_metrics_have_the_namespace_the_names_and_the_dimensions_that_the_launch
         pending_seconds=5,
         runtime_seconds=5,
         billable_seconds=5,
+        cost="1.5",
     )
     row = Row.of(
         {"name": "job", "machine": identity.machine, "execution": EXECUTION, "state": "Launch", "entry": {"redrive": 0}}
-        | {"step": 1, "kind": "training", "try": 0, "tried": 0}
+        | {"step": 1, "kind": "training", "try": 0, "tried": 0, "created": 0}
     )
-    line = json.loads(telemetry.run_line(row, record, at=0))
+    lines = [json.loads(telemetry.run_line(row, record, at=0, goes_on=goes_on)) for goes_on in (False, True)]
     written = {
         (directive["Namespace"], metric["Name"], frozenset((name, line[name]) for name in names))
+        for line in lines
         for directive in line["_aws"]["CloudWatchMetrics"]
         for metric in directive["Metrics"]
         for names in directive["Dimensions"]
