@@ -65,8 +65,7 @@ class TrainingLife:
             gave_up=lambda over, t: self._give_up(job, over, t),
             evicted=lambda holding, t: self._lose_instances(job, holding, t),
         )
-        if job.demand.max_wait is not None:
-            job.wait_limit = self._agenda.at(now + job.demand.max_wait, lambda t: self._wait_no_longer(job, t))
+        self._bound_wait(job)
         self._placement.submit(job.ticket, now)
         if job.status == "InProgress" and job.selected is None:
             self._wait(job, now)
@@ -128,6 +127,12 @@ class TrainingLife:
     def _overrun(self, job: TrainingJob, now: float) -> None:
         self._wind_down(job, "MaxRuntimeExceeded", now)
 
+    def _bound_wait(self, job: TrainingJob) -> None:
+        job.cancel_limits()
+        if job.demand.max_wait is not None:
+            until = job.created + job.demand.max_wait
+            job.wait_limit = self._agenda.at(until, lambda t: self._wait_no_longer(job, t))
+
     def _wait_no_longer(self, job: TrainingJob, now: float) -> None:
         self._wind_down(job, "MaxWaitTimeExceeded", now)
 
@@ -161,6 +166,7 @@ class TrainingLife:
         job.keep_checkpoint(now)
         if lost.entry.is_spot:
             self._move(job, "InProgress", "Interrupted", "The spot instances of the job were interrupted", now)
+            self._bound_wait(job)  # uploading, it was bound by nothing
         lost.ticket.entries = (lost.entry,)
         self._placement.submit(lost.ticket, now)
         if job.holding is None and job.status == "InProgress" and not lost.entry.is_spot:

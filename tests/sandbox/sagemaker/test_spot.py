@@ -126,6 +126,18 @@ def test_a_lower_level_alone_interrupts_nobody(spot):
     assert one.status() == ("Completed", "Completed")
 
 
+def test_an_interruption_while_the_model_is_uploaded_costs_the_training_and_the_wait_time_goes_on(spot):
+    one = spot([{"at": "0m", "free": 8}, {"at": "33m30s", "free": 0, "interrupt": True}])
+    create(one, wait="2h")
+    one.go(hours=3)
+    assert one.phases()[-4:] == [
+        ("Uploading", 33),
+        ("Interrupted", 33.5),
+        ("Stopping", 120),
+        ("MaxWaitTimeExceeded", 122),
+    ]
+
+
 def test_on_demand_jobs_are_never_interrupted(spot):
     one = spot([{"at": "0m", "free": 8}, {"at": "20m", "free": 0, "interrupt": True}])
     one.create("demand", resources={"InstanceType": G5, "InstanceCount": 8})
