@@ -211,3 +211,26 @@ def plain_text():
 def make():
     """Return the functions that make a job of each kind."""
     return {"training": training, "processing": processing, "tuning": tuning, "stepped": stepped}
+
+
+@pytest.fixture(scope="session")
+def payload_of():
+    """Return a function that gives what a job's machine hands to the launcher, as the machine's text holds it."""
+
+    def payload(job):
+        definition = json.loads(plain(job.stack.resolve(job.definition_string)))
+        return definition["States"]["Launch"]["Parameters"]["Payload"]
+
+    return payload
+
+
+@pytest.fixture(scope="session")
+def at():
+    """Return a function that gives the value at a dotted path, and raises KeyError where there is none."""
+
+    def look_up(value, path):
+        for key in path.split("."):
+            value = value[key]
+        return value
+
+    return look_up

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from constructs_lib import InputChannel, InstancePreference, PreferenceTrainingJob
+from constructs_lib import InputChannel, InstancePreference, LaunchStep, PreferenceTrainingJob, PriceBook, PriceCeiling
 from constructs_lib.sandbox.modelcheck import violations
 
 PLAN = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/research"
@@ -83,7 +83,19 @@ PLACES = {
     "entrypoint": "AlgorithmSpecification.ContainerEntrypoint",
     "arguments": "AlgorithmSpecification.ContainerArguments",
 }
-NOT_IN_THE_REQUEST = {"reserved_only", "own_role", "integration", "timeout", "kit", "state_machine_name"}
+# Where each keyword that no request says must stand in what the launcher is given.
+TOLD = {
+    "start_by": "limits.start_by",
+    "finish_by": "limits.finish_by",
+    "max_cost": "limits.max_cost",
+    "price_book": "limits.prices",
+    "drop_without_quota": "limits.on_quota",
+    "reserved_only": "limits.reserved_only",
+    "run_overrides": "overrides",
+    "steps": "then",
+}
+NOT_IN_THE_REQUEST = {"own_role", "integration", "timeout", "kit", "state_machine_name"}
+PRICES = PriceBook({"ml.p5.48xlarge": "98.32", "ml.p4d.24xlarge": "25.25"}, "USD", "2026-11-29", "a list")
 
 
 def rendered(props):
@@ -124,7 +136,47 @@ def stands(name, value, request):
 
 def test_every_keyword_has_its_place_in_the_request():
     keywords = set(signature(PreferenceTrainingJob.__init__).parameters) - {"self", "scope", "construct_id"}
-    assert keywords == set(PLACES) | NOT_IN_THE_REQUEST | {"request_overrides"}
+    assert keywords == set(PLACES) | set(TOLD) | NOT_IN_THE_REQUEST | {"request_overrides"}
+
+
+@pytest.mark.parametrize(
+    ("props", "told"),
+    [
+        ({"start_by": timedelta(hours=2)}, 7200),
+        ({"start_by": "2027-01-27T01:00+01:00"}, "2027-01-27T00:00:00Z"),
+        ({"finish_by": cdk.Duration.days(2)}, 172_800),
+        ({"max_cost": PriceCeiling("1200.50", "USD"), "price_book": PRICES}, {"amount": "1200.50", "currency": "USD"}),
+        (
+            {"price_book": PRICES},
+            {"currency": "USD", "as_of": "2026-11-29", "source": "a list", "per_hour": PRICES.per_hour},
+        ),
+        ({"drop_without_quota": True}, "drop"),
+        (
+            {
+                "reserved_only": True,
+                "preferences": [InstancePreference("ml.p5.48xlarge", training_plan=PLAN)],
+            },
+            True,
+        ),
+        ({"run_overrides": ("inputs", "hyperparameters")}, ["inputs", "hyperparameters"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_no_request_says_is_told_to_the_launcher(payload_of, at, props, told):
+    payload = payload_of(PreferenceTrainingJob(cdk.Stack(cdk.App(), "Research"), "Job", **(NEEDED | props)))
+    assert at(payload, TOLD[next(iter(props))]) == told
+
+
+def test_steps_are_told_to_the_launcher_in_order(payload_of):
+    lists = [[InstancePreference("ml.p5.48xlarge")], [InstancePreference("ml.p4d.24xlarge")]]
+    props = {k: v for k, v in NEEDED.items() if k != "preferences"} | {"max_pending": 1800}
+    job = PreferenceTrainingJob(cdk.Stack(cdk.App(), "Research"), "Job", steps=[*map(LaunchStep, lists)], **props)
+    payload = payload_of(job)
+    sent = [payload["request"], *(step["request"] for step in payload["then"])]
+    assert [one["ResourceConfig"]["InstancePreferences"][0]["InstanceType"] for one in sent] == [
+        "ml.p5.48xlarge",
+        "ml.p4d.24xlarge",
+    ]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
