@@ -160,7 +160,7 @@ class TuningJobSpec:
         if self.training.request_overrides:
             raise InvalidInputError(f"{name}: request_overrides of the training job; give the tuning job's own instead")
         counted = [one.instance_count is not None for one in self.training.preferences]
-        if all(counted) != any(counted) or any(counted) == (self.training.instance_count is not None):
+        if counted and (all(counted) != any(counted) or any(counted) == (self.training.instance_count is not None)):
             raise InvalidInputError(
                 f"{name}: give instance_count once for all entries, or one on every entry, and not both"
             )
