@@ -15,10 +15,26 @@ from constructs_lib.model.fleet_values import filled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["WAITING", "FleetItem", "content_digest", "fleet_text", "limited_types", "require_item_name"]
+__all__ = [
+    "JOBS_FAILED",
+    "REPORT_INCOMPLETE",
+    "REPORT_TRIES",
+    "WAITING",
+    "FleetItem",
+    "content_digest",
+    "fleet_text",
+    "limited_types",
+    "require_item_name",
+]
 
 WAITING = "WaitingForSlot"
 """The error of a launch that has to wait for its turn; the item's machine repeats it for as long as it takes."""
+JOBS_FAILED = "JobsFailed"
+"""The error of a fleet of which more jobs did not complete than it tolerates."""
+REPORT_INCOMPLETE = "ReportIncompleteError"
+"""The error of a report that does not see the ends of all jobs yet: the table's index may lag."""
+REPORT_TRIES = 6
+"""How often such a report is made again before it is taken as it is."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/=+@-]{1,128}")
 _DIGEST = 16

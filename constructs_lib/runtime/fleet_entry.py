@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from constructs_lib.runtime.identity import Identity
 
-__all__ = ["FleetEntry", "item_of"]
+__all__ = ["FleetEntry", "item_of", "may_give_back"]
 
-_DIGEST = "digest"
+_DIGEST, _KEEPS = "digest", "keeps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,9 @@ class FleetEntry:
     def payload(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the payload as that of any other launch: with a request, and marks that name the item."""
         marks = {**payload.get("entry", {}), "item": self.item.name, _DIGEST: self.digest}
+        # Whether SageMaker asks the whole list again when it repeats a job by itself is unknown.
+        if "RetryStrategy" in self.item.request:
+            marks[_KEEPS] = True
         return {**payload, "request": self.item.request, "reasons": list(self.item.reasons), "entry": marks}
 
 
@@ -59,3 +62,8 @@ def item_of(identity: Identity) -> tuple[str, str] | None:
     """Return name and digest of the fleet's item that a job is for, or ``None`` if it is for none."""
     marks = identity.entry
     return (marks["item"], marks[_DIGEST]) if _DIGEST in marks else None
+
+
+def may_give_back(identity: Identity) -> bool:
+    """Tell whether a job of a fleet that has got an instance type will take no other of its list."""
+    return _DIGEST in identity.entry and _KEEPS not in identity.entry

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 from constructs_lib.model import RunEnd, RunRecord
 from constructs_lib.model.ends import FailureClass
 from constructs_lib.model.fleets import WAITING
-from constructs_lib.runtime.fleet_entry import item_of
+from constructs_lib.runtime.fleet_entry import item_of, may_give_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from constructs_lib.runtime.adapters.executions import Executions
+    from constructs_lib.runtime.adapters.jobs import Jobs
     from constructs_lib.runtime.fleet_entry import FleetEntry
     from constructs_lib.runtime.fleet_table import FleetTable, Mark
     from constructs_lib.runtime.launch import Launch
     from constructs_lib.runtime.run_table import Row, RunTable, Taken
 
 __all__ = ["Fleets"]
+
+_KIND = "training"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +31,12 @@ class Fleets:
 
     The row of a job is written first and closed last. Whoever holds a slot or an item therefore has a row, and one
     whose row is closed holds nothing any more, whatever the table still says: see `sweep` and `_is_over`.
-
-    ``exists`` tells whether a job of that name runs; it is asked about a holder whose row somebody removed.
     """
 
     table: FleetTable
     rows: RunTable
     executions: Executions
-    exists: Callable[[str], bool]
+    jobs: Jobs
 
     def before(self, launch: Launch) -> str | None:
         """Settle what needs no job, before anything is written for it.
@@ -94,7 +95,7 @@ class Fleets:
 
     def selected(self, row: Row, record: RunRecord) -> None:
         """Give back the slots of the types that a job did not take."""
-        if item_of(row.identity) is not None and record.instance_type:
+        if record.instance_type and may_give_back(row.identity):
             self._free(row.identity.machine, row.name, keep=record.instance_type)
 
     def sweep(self, waiting: Collection[str]) -> None:
@@ -124,9 +125,13 @@ class Fleets:
             over=over,
         )
 
-    def _is_over(self, job: str) -> bool:
-        row = self.rows.get(job)
-        return not row.open if row is not None else not self.exists(job)
+    def _is_over(self, name: str) -> bool:
+        row = self.rows.get(name)
+        if row is not None:
+            return not row.open
+        # Somebody removed the row.
+        job = self.jobs.find(_KIND, name)
+        return job is None or job.terminal
 
     def _free(self, fleet: str, job: str, keep: str = "") -> None:
         held = self.table.slots(fleet).types_of(job)
