@@ -147,6 +147,19 @@ class _Record:
             detail[key] = int(value.timestamp() * 1000) if key.endswith("Date") else value
         self.engine.context.emit("aws.states", "Step Functions Execution Status Change", detail, [self.execution_arn])
 
+    def _go_on(self) -> datetime:
+        """Begin another attempt in the same history; return when."""
+        self.redrive_count += 1
+        self.redrive_date = moment = engine.now()
+        self.stop_date = self.error = self.cause = None
+        past = self.history
+        self.history = EventManager()  # threads of the attempt before keep the closed one
+        self.history._history_event_list = past._history_event_list  # noqa: SLF001
+        self.history._event_id_gen = past._event_id_gen  # noqa: SLF001
+        details = {"redriveCount": self.redrive_count}
+        self._note(HistoryEventType.ExecutionRedriven, "executionRedrivenEventDetails", details)
+        return moment
+
     def _note(self, kind: Any, field: str, details: dict[str, Any]) -> None:
         self.history.add_event(
             context=EventHistoryContext(previous_event_id=self._last_event()),
@@ -205,21 +218,10 @@ class Execution(_Record):
                 return self._redrives[client_token]
             if refusal := self.redrive_refusal():
                 raise AWSError(f"{refusal}: '{self.execution_arn}'", "ExecutionNotRedrivable")
-            self.redrive_count += 1
-            self.redrive_date = self._redrives[client_token] = engine.now()
-            self.stop_date = self.error = self.cause = None
-            past = self.history
-            self.history = EventManager()  # threads of the attempt before keep the closed one
-            self.history._history_event_list = past._history_event_list  # noqa: SLF001
-            self.history._event_id_gen = past._event_id_gen  # noqa: SLF001
-            self._note(
-                HistoryEventType.ExecutionRedriven,
-                "executionRedrivenEventDetails",
-                {"redriveCount": self.redrive_count},
-            )
+            self._redrives[client_token] = moment = self._go_on()
             self._progress.resume()
             self._launch()
-            return self.redrive_date
+            return moment
 
     def redrive_refusal(self) -> str:
         """Return why this execution cannot be redriven now."""
@@ -233,7 +235,7 @@ class Execution(_Record):
             return "Execution history event limit exceeded"
         if self.stop_date is not None and engine.now() - self.stop_date > _REDRIVABLE_FOR:
             return "Execution redrivable period exceeded"
-        return self._progress.refused()
+        return ""
 
     def finish(self, status: str, *, error: str | None = None, cause: str | None = None, output: Any = None) -> bool:
         """End the execution, once; return whether this call did."""
@@ -318,6 +320,13 @@ class MapChild(_Record):
             "executionStartedEventDetails",
             {"input": self.execution_input, "inputDetails": {"truncated": False}, "roleArn": self.role_arn},
         )
+        self.tell()
+
+    def redrive(self, frame: Any) -> None:
+        """Go on in another frame, because the parent was redriven."""
+        with self._lock:
+            self._frame, self.status = frame, "RUNNING"
+            self._go_on()
         self.tell()
 
     def stop(self, error: str | None, cause: str | None) -> None:

@@ -13,7 +13,7 @@ from moto.stepfunctions.parser.asl.eval.variable_store import VariableStore
 from . import engine
 from .executions import MapChild
 from .failures import RUNTIME, failed
-from .patching import ENGINE, needs, replaces
+from .patching import ENGINE, needs, replaces, wraps
 from .programs import branch_failure, open_branch, run_all, run_branch
 from .waiting import Interrupted
 
@@ -31,7 +31,7 @@ needs(
     "self state_name max_concurrency input_items parameters item_selector",
 )
 needs(ENGINE + "asl.eval.variable_store:VariableStore.__init__", "self")
-needs(_ITERATION + "itemprocessor.map_run_record:MapRunRecord.describe", "self")
+needs(_ITERATION + "itemprocessor.map_run_record:MapRunRecordPoolManager.add", "self map_run_record")
 
 
 class _Items:
@@ -81,16 +81,18 @@ class _Items:
         if not env.is_running():
             raise Interrupted
 
-    def run(self, frame: Any, index: int) -> Any:
-        """Run one item; return the failure that it ends with."""
+    def select(self, frame: Any, index: int) -> Any:
+        """Make an item's input, as the Map's own execution sees the world; return the failure that this ends with."""
         try:
             self._select(frame, index)
-        except Interrupted:
-            return None
         except FailureEventException as error:
             return error
         except Exception as error:  # noqa: BLE001 - whatever goes wrong in an item is its States.Runtime
             return failed(frame, RUNTIME, str(error))
+        return None
+
+    def run(self, frame: Any) -> Any:
+        """Run an item whose input is made; return the failure that it ends with."""
         run_branch(self.component._get_iteration_program(), frame)  # noqa: SLF001 - moto's own name
         failure = branch_failure(frame)
         if failure is None:
@@ -123,7 +125,7 @@ def _inline(self: Any, env: Any) -> None:
     def run(frame: Any, index: int) -> Any:
         name = {"name": about.state_name, "index": index}
         _add(frame, HistoryEventType.MapIterationStarted, mapIterationStartedEventDetails=name)
-        failure = items.run(frame, index)
+        failure = items.select(frame, index) or items.run(frame)
         if failure is not None:
             _add(frame, HistoryEventType.MapIterationFailed, mapIterationFailedEventDetails=name)
         elif frame.progress.done:
@@ -136,23 +138,49 @@ def _inline(self: Any, env: Any) -> None:
 
 @replaces(_ITERATION + "distributed_iteration_component:DistributedIterationComponent._map_run", "self env eval_input")
 def _distributed(self: Any, env: Any, eval_input: Any) -> None:
-    items = _Items(self, env, eval_input, env.stack.pop(), distributed=True)
+    progress, read = env.progress, env.stack.pop()
+    items = _Items(self, env, eval_input, progress.items if progress.items is not None else read, distributed=True)
+    progress.items = items.items
     record = eval_input.map_run_record
-    record.start_date = engine.now()
-    env.progress.refusal = "it ended in a Distributed Map, whose Map Run the sandbox cannot redrive"
-    done: set[int] = set()
-    lost = [] if engine.reading("states.tolerated-output") == "nothing" else range(len(items.items))
 
     def run(frame: Any, index: int) -> Any:
-        child = _open_child(env.execution, record, frame, items.items[index])
-        failure = items.run(frame, index)
+        child, failure = progress.child(index).execution, None
+        if child is None:
+            failure = items.select(frame, index)
+            child = _open_child(env.execution, record, frame)
+            progress.child(index).execution = child
+        else:
+            _reopen_child(record, child, frame)
+        failure = failure or items.run(frame)
         _close_child(record, child, frame, failure)
-        if child.status == "SUCCEEDED":
-            done.add(index)
         return _exceeded(env, record, len(items.items)) if failure is not None else None
 
     items.run_all(min(record.max_concurrency or _DISTRIBUTED_LIMIT, _DISTRIBUTED_LIMIT), run)
-    env.stack.append([env.progress.child(index).output for index in sorted(done.union(lost))])
+    children = [progress.child(index) for index in range(len(items.items))]
+    null = engine.reading("states.tolerated-output") == "null"
+    env.stack.append([child.output for child in children if child.done or null])
+
+
+@wraps(_ITERATION + "distributed_iteration_component:DistributedIterationComponent._eval_body", "self env")
+def _map_run(plain: Any, self: Any, env: Any) -> None:
+    """Begin a Map Run, or go on with the one that the parent's redrive redrives: it keeps its ARN and its items."""
+    progress, eval_input = env.progress, env.stack[-1]
+    again = env.states.context_object.context_object_data["State"]["RetryCount"] > 0 or not progress.resumed
+    if again or progress.map_run is None:
+        progress.map_run, progress.items = eval_input.map_run_record, None
+        progress.map_run.start_date, progress.map_run.redrives = engine.now(), 0
+    else:
+        pool, new = env.map_run_record_pool_manager, eval_input.map_run_record
+        pool._pool.pop(new.map_run_arn)  # noqa: SLF001 - moto made it for this attempt, and offers no other way back
+        record = eval_input.map_run_record = progress.map_run
+        record.status, record.stop_date, record.redrives = "RUNNING", None, record.redrives + 1
+        pool.add(record)
+    plain(self, env)
+
+
+@wraps(_ITERATION + "itemprocessor.map_run_record:MapRunRecord.describe", "self")
+def _describe(plain: Any, self: Any) -> Any:
+    return {**plain(self), "redriveCount": self.redrives}
 
 
 @replaces(_ITERATION + "itemprocessor.map_run_record:MapRunRecord.set_stop", "self status")
@@ -166,18 +194,32 @@ def _add(env: Any, event_type: Any, **details: Any) -> None:
     )
 
 
-def _open_child(parent: Any, record: Any, frame: Any, item: Any) -> Any:
+def _open_child(parent: Any, record: Any, frame: Any) -> Any:
     """Give an item of a distributed Map an execution of its own, which can be described and stopped."""
     for counter in (record.item_counter, record.execution_counter):
         counter.total.count()
         counter.running.count()
-    child = MapChild(parent, record, str(uuid.uuid4()), item, frame)
+    child = MapChild(parent, record, str(uuid.uuid4()), frame.states.get_input(), frame)
+    _enter(frame, record, child)
+    child.begin()
+    return child
+
+
+def _reopen_child(record: Any, child: Any, frame: Any) -> None:
+    """Redrive the execution of an item that did not succeed."""
+    for counter in (record.item_counter, record.execution_counter):
+        getattr(counter, child.status.lower()).offset(-1)
+        counter.running.count()
+    child.redrive(frame)
+    _enter(frame, record, child)
+
+
+def _enter(frame: Any, record: Any, child: Any) -> None:
+    """Let a frame see the world as its item's own execution."""
     data = frame.states.context_object.context_object_data
     data["Execution"] = child.context_object()
     data["StateMachine"] = {"Id": record.map_state_machine_arn, "Name": child.machine_name}
     frame.event_manager = child.history
-    child.begin()
-    return child
 
 
 def _close_child(record: Any, child: Any, frame: Any, failure: Any) -> None:

@@ -22,8 +22,10 @@ class Progress:
         Whether the program succeeded, and with what.
     resuming, resumed
         A redrive goes on with `state`; the entry under way is such a one.
-    refusal
-        Why this program cannot be redriven, in words.
+    map_run, items
+        The Map Run of that state, if it is a Distributed Map, and what it iterates over.
+    execution
+        The execution that an item of a Distributed Map is.
     """
 
     state: str | None = None
@@ -35,14 +37,16 @@ class Progress:
     output: Any = None
     resuming: bool = False
     resumed: bool = False
-    refusal: str = ""
+    map_run: Any = None
+    items: list[Any] | None = None
+    execution: Any = None
 
     def enter(self, state: str, value: Any, variables: dict[str, Any]) -> None:
         """Remember that `state` begins; the state that a redrive goes on with keeps its branches."""
         self.resumed, self.resuming = self.resuming, False
         if not self.resumed:
             self.state, self.input, self.variables, self.children = state, value, dict(variables), {}
-            self.refusal = ""
+            self.map_run = self.items = None
 
     def begin_children(self, retry_count: int) -> None:
         """Begin the branches of the state: afresh, unless this is a redrive's first try."""
@@ -59,9 +63,3 @@ class Progress:
         for child in self.children.values():
             if not child.done:
                 child.resume()
-
-    def refused(self) -> str:
-        """Return why a redrive is impossible, or nothing."""
-        if self.refusal:
-            return self.refusal
-        return next((words for c in self.children.values() if not c.done and (words := c.refused())), "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -217,13 +219,6 @@ class TestRefusals:
         assert "redrivable period exceeded" in _refusal(sfn.redrive_execution, executionArn=arn)[1]
         assert sfn.describe_execution(executionArn=arn)["redriveStatus"] == "NOT_REDRIVABLE"
 
-    def test_of_an_execution_that_ended_in_a_distributed_map_in_words(self, sfn: Any, run: Any) -> None:
-        processor = {"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}, "StartAt": "F",
-                     "States": {"F": {"Type": "Fail"}}}  # fmt: skip
-        failed = run({"M": {"Type": "Map", "ItemProcessor": processor, "End": True}}, [1])
-        words = _refusal(sfn.redrive_execution, executionArn=failed["executionArn"])[1]
-        assert "Distributed Map, whose Map Run the sandbox cannot redrive" in words
-
     def test_not_of_one_that_passed_a_distributed_map(self, sfn: Any, run: Any, end: Any, door: Any) -> None:
         processor = {"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}, "StartAt": "P",
                      "States": {"P": {"Type": "Pass", "End": True}}}  # fmt: skip
@@ -245,3 +240,92 @@ def test_the_same_request_twice_redrives_once(sfn: Any, run: Any, end: Any) -> N
     listed = sfn.list_executions(stateMachineArn=arn.replace(":execution:", ":stateMachine:").rsplit(":", 1)[0],
                                  redriveFilter="REDRIVEN")["executions"]  # fmt: skip
     assert [execution["redriveCount"] for execution in listed] == [2]
+
+
+DISTRIBUTED = {"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}}
+
+
+class TestOfAMapRun:
+    """A parent's redrive redrives its Map Run: the same ARN, and only the items that did not succeed."""
+
+    @pytest.fixture
+    def failed(self, run: Any, door: Any) -> dict[str, Any]:
+        """A Map whose second item failed; ``open`` lets an item through."""
+        name = f"/{uuid.uuid4().hex}"
+        door(f"{name}/1")
+        me = {"me.$": "$$.Execution.Id", "count.$": "$$.Execution.RedriveCount", "n.$": "$.n"}
+        processor = {
+            **DISTRIBUTED,
+            "StartAt": "Read",
+            "States": {
+                "Read": {
+                    "Type": "Task",
+                    "Resource": "arn:aws:states:::aws-sdk:ssm:getParameter",
+                    "Parameters": {"Name.$": f"States.Format('{name}/{{}}', $.n)"},
+                    "ResultPath": None,
+                    "Next": "Me",
+                },
+                "Me": {"Type": "Pass", "Parameters": me, "End": True},
+            },
+        }
+        fields = {"ItemProcessor": processor, "MaxConcurrency": 1, "Label": "Sweep", "End": True}
+        selector = {"n.$": "$$.Map.Item.Value", "parent.$": "$$.Execution.Id"}
+        found = run({"M": {"Type": "Map", "ItemSelector": selector, **fields}}, [1, 2, 3])
+        assert found["error"] == "States.ExceedToleratedFailureThreshold"
+        assert found["redriveStatus"] == "REDRIVABLE"
+        return {**found, "open": lambda n: door(f"{name}/{n}")}
+
+    def test_what_succeeded_is_not_run_again_and_the_others_go_on(
+        self, sfn: Any, failed: dict[str, Any], end: Any
+    ) -> None:
+        failed["open"](2)
+        failed["open"](3)
+        sfn.redrive_execution(executionArn=failed["executionArn"])
+        found = end(failed["executionArn"])
+        assert found["status"] == "SUCCEEDED"
+        # The second failed and was redriven, the third had not begun.
+        assert [(item["n"], item["count"]) for item in found["output"]] == [(1, 0), (2, 1), (3, 0)]
+        second = sfn.describe_execution(executionArn=found["output"][1]["me"])
+        assert (second["status"], second["redriveCount"]) == ("SUCCEEDED", 1)
+
+    def test_it_stays_one_map_run_that_counts_anew(self, sfn: Any, failed: dict[str, Any], end: Any) -> None:
+        (before,) = sfn.list_map_runs(executionArn=failed["executionArn"])["mapRuns"]
+        failed["open"](2)
+        sfn.redrive_execution(executionArn=failed["executionArn"])
+        assert end(failed["executionArn"])["status"] == "FAILED"
+        (after,) = sfn.list_map_runs(executionArn=failed["executionArn"])["mapRuns"]
+        assert after["mapRunArn"] == before["mapRunArn"]
+        counted = sfn.describe_map_run(mapRunArn=after["mapRunArn"])
+        assert (counted["itemCounts"]["succeeded"], counted["itemCounts"]["failed"]) == (2, 1)
+        assert (counted["itemCounts"]["running"], counted["redriveCount"]) == (0, 1)
+
+    def test_an_item_is_given_what_the_selector_makes_in_the_parents_execution(
+        self, sfn: Any, failed: dict[str, Any], end: Any
+    ) -> None:
+        for n in (2, 3):
+            failed["open"](n)
+        sfn.redrive_execution(executionArn=failed["executionArn"])
+        for item in end(failed["executionArn"])["output"]:
+            given = json.loads(sfn.describe_execution(executionArn=item["me"])["input"])
+            assert given == {"n": item["n"], "parent": failed["executionArn"]}
+
+
+def test_items_that_were_aborted_with_their_parent_go_on_with_it(
+    sfn: Any, start: Any, end: Any, eventually: Any
+) -> None:
+    inner = {
+        "W": {"Type": "Wait", "Seconds": 1200, "Next": "P"},
+        "P": {"Type": "Pass", "Parameters": {"count.$": "$$.Execution.RedriveCount"}, "End": True},
+    }
+    processor = {**DISTRIBUTED, "StartAt": "W", "States": inner}
+    arn = start({"M": {"Type": "Map", "ItemProcessor": processor, "End": True}}, [1, 2])
+
+    def running() -> int:
+        runs = sfn.list_map_runs(executionArn=arn)["mapRuns"]
+        return sfn.describe_map_run(mapRunArn=runs[0]["mapRunArn"])["itemCounts"]["running"] if runs else 0
+
+    eventually(lambda: running() == 2)
+    sfn.stop_execution(executionArn=arn)
+    eventually(lambda: running() == 0)
+    sfn.redrive_execution(executionArn=arn)
+    assert end(arn)["output"] == [{"count": 1}, {"count": 1}]
