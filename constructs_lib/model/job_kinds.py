@@ -54,7 +54,7 @@ class JobKind:
         """The member that holds the job's name."""
         return f"{self.noun}Name"
 
-    def resources(self, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def resources(self, request: Mapping[str, Any]) -> list[Any]:
         """Return the parts of a request, or of a description, that name instance types."""
         if self.name == "training":
             return [request.get("ResourceConfig", {})]
@@ -100,7 +100,7 @@ class JobKind:
             key = next((key for key in _LISTS if key in part), None)
             left = [entry for entry in part[key] if entry.get("InstanceType") not in types] if key else []
             if key:
-                part[key] = left  # type: ignore[index]  it is a copy of ours
+                part[key] = left
             if not left and not (key is None and part.get("InstanceType") not in types):
                 return None
         return reduced

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from constructs_lib.model.job_kinds import JobKind
-    from constructs_lib.model.limits import Moment
 
 __all__ = ["OVERRIDES", "overridden", "overridden_limits"]
 
@@ -43,7 +42,7 @@ def overridden(kind: JobKind, request: Mapping[str, Any], given: Any, allowed: S
     return changed
 
 
-def overridden_limits(given: Mapping[str, Any]) -> dict[str, Moment]:
+def overridden_limits(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the limits among overrides that `overridden` has accepted."""
     return {name: moment_of(given[name], f"overrides.{name}") for name in ("start_by", "finish_by") if name in given}
 
@@ -143,7 +142,7 @@ def _instance_count(kind: JobKind, request: dict[str, Any], value: Any) -> None:
         entries = part.get("InstancePreferences") or part.get("InstanceConfigs") or ()
         own = [entry for entry in entries if "InstanceCount" in entry]
         for target in own or [part]:
-            target["InstanceCount"] = count  # type: ignore[index]  it is a copy of ours
+            target["InstanceCount"] = count
 
 
 def _max_runtime(kind: JobKind, request: dict[str, Any], value: Any) -> None:

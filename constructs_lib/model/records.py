@@ -219,7 +219,7 @@ class RunRecord:
         free : collection of str
             The types that were paid for before, by a training plan.
         """
-        said = {"currency": prices.currency, "price_as_of": prices.as_of}
+        said: dict[str, Any] = {"currency": prices.currency, "price_as_of": prices.as_of}
         if self.runtime_seconds is None and not self.billable_seconds:
             return replace(self, cost="0", **said)
         if self.instance_type is None:

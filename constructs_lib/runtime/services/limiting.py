@@ -44,7 +44,7 @@ def _rate(row: Row, job: Job) -> Decimal | None:
     """Return what an hour of the whole job costs, at most; a tuning job may run all it is allowed to at once."""
     seen = job.described
     if seen.kind_name == "tuning":
-        parallel = seen.answer["HyperParameterTuningJobConfig"]["ResourceLimits"]["MaxParallelTrainingJobs"]
+        parallel: int = seen.answer["HyperParameterTuningJobConfig"]["ResourceLimits"]["MaxParallelTrainingJobs"]
         rates = [hourly(entry, row.terms, row.free) for entry in seen.entries]
         return max((rate for rate in rates if rate is not None), default=Decimal(0)) * parallel
     return hourly(seen.winner, row.terms, row.free) if seen.winner else None

@@ -71,12 +71,12 @@ class _Asking:
     def quotas(self, verdict: Verdict) -> Verdict:
         """Refuse, or drop, what has no quota."""
         kind = self.launch.kind
-        # A tuning job's quota depends on how many of its jobs run at once; a plan's type needs the quota as well.
+        # Also of an entry on a plan: reserved instances count against the quota of their use.
         short: dict[str, str] = {}
         spot = "spot " if kind.spot(verdict.request) else ""
         for entry in kind.entries(verdict.request):
             name = f"{entry.instance_type} for {spot}{kind.quota} usage"
-            quota = self._ask(lambda name=name: self.look_ups.quota(name))  # type: ignore[misc]  bound at once
+            quota = self._ask(self.look_ups.quota, name)
             if quota is not None and quota < entry.instance_count:
                 short[entry.instance_type] = f"{name}: {quota:g} < {entry.instance_count}"
         if not short:
@@ -98,7 +98,7 @@ class _Asking:
                 users.setdefault(arn, []).append(entry)
         free = {entry.instance_type for entry in entries if entry.plan or (entry.job_plan and len(entries) == 1)}
         for arn, uses in users.items():
-            plan = self._ask(lambda arn=arn: self.look_ups.plan(arn))  # type: ignore[misc]  bound at once
+            plan = self._ask(self.look_ups.plan, arn)
             if plan is None:
                 continue
             if words := next(self._against(arn, plan, uses), None):
@@ -129,7 +129,7 @@ class _Asking:
 
     def _against_zones(self, arn: str, plan: Mapping[str, Any]) -> Iterator[str]:
         subnets = self.launch.kind.subnets(self.launch.wish.request)
-        zones = self._ask(lambda: self.look_ups.zones(subnets)) if subnets else None
+        zones = self._ask(self.look_ups.zones, subnets) if subnets else None
         if zones is None:
             return
         for segment in plan.get("ReservedCapacitySummaries", ()):
@@ -140,9 +140,9 @@ class _Asking:
                     f"{', '.join(sorted(zones))}: add a subnet in each zone of the plan"
                 )
 
-    def _ask(self, question: Callable[[], Any]) -> Any:
+    def _ask(self, question: Callable[[Any], Any], about: Any) -> Any:
         try:
-            return question()
+            return question(about)
         except LookUpError as error:
             if str(error) not in self.unverified:
                 self.unverified.append(str(error))

@@ -10,8 +10,8 @@ import pytest
 
 from constructs_lib.facts.calls import call_errors
 from constructs_lib.model import FailureClass
-from constructs_lib.runtime.adapters.clients import CALL_LIFE, clients, require_model
 from constructs_lib.model.job_kinds import JOB_KINDS
+from constructs_lib.runtime.adapters.clients import CALL_LIFE, clients, require_model
 from constructs_lib.runtime.adapters.jobs import Jobs
 from constructs_lib.runtime.errors import CallRefusedError, CallThrottledError, JobExistsError, LaunchUnclear
 
