@@ -10,7 +10,15 @@ os.environ.setdefault("CDK_VALIDATION", "false")
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
-from constructs_lib import InstancePreference, PreferenceTrainingJob
+from constructs_lib import (
+    HyperparameterRange,
+    InstancePreference,
+    PreferenceProcessingJob,
+    PreferenceTrainingJob,
+    TrainingJobSpec,
+    TuningJob,
+    TuningObjective,
+)
 
 PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "us-east-1", "AWS::AccountId": "111122223333"}
 
@@ -43,6 +51,60 @@ def make_job(stack):
         return PreferenceTrainingJob(scope, construct_id, **given)
 
     return make
+
+
+@pytest.fixture
+def make_processing(stack):
+    """Return a function that adds a small good processing job to a stack, with other props where they are given."""
+
+    def make(construct_id="Embed", *, scope=stack, **props):
+        given = {
+            "image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/embed:1",
+            "inputs": {"texts": "s3://bucket/texts"},
+            "outputs": {"vectors": "s3://bucket/vectors"},
+            "preferences": [InstancePreference("ml.g6.12xlarge"), InstancePreference("ml.g5.12xlarge")],
+            "instance_count": 2,
+            "volume_size_gb": 200,
+            "max_runtime": cdk.Duration.hours(6),
+            **props,
+        }
+        return PreferenceProcessingJob(scope, construct_id, **given)
+
+    return make
+
+
+@pytest.fixture
+def make_tuning(stack):
+    """Return a function that adds a small good tuning job; ``training`` are fields of its training job."""
+
+    def make(construct_id="Search", *, scope=stack, training=None, **props):
+        fields = {
+            "name": "search",
+            "image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/train:1",
+            "inputs": {"train": "s3://bucket/train"},
+            "output": "s3://bucket/tuned",
+            "preferences": [InstancePreference("ml.g6.12xlarge"), InstancePreference("ml.g5.12xlarge")],
+            "instance_count": 1,
+            "volume_size_gb": 200,
+            "max_runtime": 3600,
+            **(training or {}),
+        }
+        given = {
+            "objective": TuningObjective("loss", "Minimize", regex="loss=([0-9.]+)"),
+            "ranges": {"rate": HyperparameterRange.continuous(1e-5, 1e-2)},
+            "max_jobs": 10,
+            "max_parallel": 2,
+            **props,
+        }
+        return TuningJob(scope, construct_id, training=TrainingJobSpec(**fields), **given)
+
+    return make
+
+
+@pytest.fixture
+def payload_of(definition_of):
+    """Return a function that gives what a job's machine hands to the launcher."""
+    return lambda job: definition_of(job)["States"]["Launch"]["Parameters"]["Payload"]
 
 
 @pytest.fixture
