@@ -116,11 +116,12 @@ class _Decider:
 
     def _collect(self, state: str, why: str, *, spare: set[str]) -> Decision:
         """Delete one configuration that nobody needs, or rest; the end is not declared while a call may still come."""
-        if old := sorted(self.view.configs - spare):
-            action = Action("delete config", old[0], {}, "nothing uses it")
-            return self.report.decision(action, state, why)
-        late = sorted({call.name for call in self.view.item.calling})
-        if self.view.item.desired == "absent" and late and self.rules.fenced:
+        late = sorted({call.name for call in self.view.item.calling}) if self.rules.fenced else []
+        asking = late and any(call.call in ("create endpoint", "update endpoint") for call in self.view.item.calling)
+        # A call under way may take any of them into use.
+        if not asking and (old := sorted(self.view.configs - spare)):
+            return self.report.decision(Action("delete config", old[0], {}, "nothing uses it"), state, why)
+        if self.view.item.desired == "absent" and late:
             return self._rest("Deleting", f"a call for {', '.join(late)} may still arrive")
         return self._rest(state, why)
 

@@ -152,7 +152,10 @@ class EndpointItem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row."""
-        return asdict(self)
+        row = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in ("asked", "rolled_back"):
+            row[name] = asdict(row[name]) if row[name] else None
+        return row | {"calling": [asdict(call) for call in self.calling]}
 
     @property
     def declared(self) -> EndpointDeclaration:

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from constructs_lib.model.endpoints import decide
 from constructs_lib.model.endpoints_item import Calling
+from constructs_lib.model.endpoints_rules import Rules
 from constructs_lib.model.endpoints_settling import settled
 from constructs_lib.model.endpoints_view import View
 from constructs_lib.model.endpoints_window import PlanSight
@@ -38,6 +39,7 @@ class Reconciling:
     """Brings endpoints to what was declared, one call a run."""
 
     means: KeeperMeans
+    rules: Rules = Rules()
 
     def run(self, names: Collection[str] = ()) -> int:
         """Run for endpoints, the longest unseen first; one that fails does not keep the others waiting.
@@ -74,7 +76,7 @@ class Reconciling:
     def preview(self, name: str) -> Decision | None:
         """Return what the next run would do, without doing anything; ``None`` for what is not in the table."""
         item = self.means.table.read(name)
-        return None if item is None else decide(self.look(item))
+        return None if item is None else decide(self.look(item), self.rules)
 
     def look(self, item: EndpointItem) -> View:
         """Read everything that a decision needs."""
@@ -97,15 +99,17 @@ class Reconciling:
         """Run until something is in transition, or nothing is to do."""
         for calls in range(_ROUNDS):
             item = self.means.table.read(name)
-            call = self._once(item) if item else None
-            if call not in _SETTLED_AT_ONCE:
-                return calls + (call is not None)
+            made = self._once(item) if item else None
+            if made is None:
+                return calls
+            if made not in _SETTLED_AT_ONCE:
+                return calls + 1
         return _ROUNDS
 
     def _once(self, item: EndpointItem) -> str | None:
-        """Run once; return the call that was made and done, if any."""
+        """Run once; return the call that was made, or how it failed, if any was."""
         view = self.look(item)
-        decision = decide(view)
+        decision = decide(view, self.rules)
         now, action = view.now.timestamp(), decision.action
         plan, more = _plans(view)
         stored = replace(decision.item, updated=now, plan=plan, more_plans=more)
@@ -126,11 +130,11 @@ class Reconciling:
         if noticed != before:
             self.means.table.change(name, lambda item: replace(item, noticed=noticed))
 
-    def _make(self, name: str, action: Action, call: Calling) -> str | None:
+    def _make(self, name: str, action: Action, call: Calling) -> str:
         result = self.means.endpoints.make(name, action)
         self.means.write(action_line(name, action, result.kind, result.words))
         self.means.table.change(name, lambda item: settled(item, action, call, result.kind, result.words))
-        return action.call if result.kind == DONE else None
+        return action.call if result.kind == DONE else result.kind
 
 
 def _remembered(item: EndpointItem, arn: str) -> PlanSight | None:

@@ -65,6 +65,7 @@ class Plan:
 class Fleet:
     def __init__(self, config, plan, counts):
         self.config, self.plan, self.counts, self.dead = config, plan, dict(counts), False
+        self.end = float("inf")  # of its segment, as it was when the fleet was made
 
     @property
     def size(self):
@@ -103,10 +104,9 @@ class SageMaker:
         """Let everything happen until a moment."""
         while True:
             due = [(t, e.name) for e in self.endpoints.values() for t, _ in e.queue[:1]]
-            cuts = [
-                (t, "") for plan in self.plans.values() for _, end in plan.segments for t in (end - self.lead,)
-                if self.clock.now < t <= target
-            ]  # fmt: skip
+            ends = {end for plan in self.plans.values() for _, end in plan.segments}
+            ends |= {endpoint.live.end for endpoint in self.endpoints.values()}
+            cuts = [(end - self.lead, "") for end in ends if self.clock.now < end - self.lead <= target]
             moment, name = min([*due, *cuts], default=(target + 1, ""))
             if moment > target:
                 break
@@ -122,7 +122,10 @@ class SageMaker:
         for endpoint in self.endpoints.values():
             for fleet in (endpoint.live, endpoint.coming):
                 plan = self.plans.get(fleet.plan) if fleet else None
-                if plan is not None and not fleet.dead and not plan.running(self.clock.now, self.lead):
+                if plan is None or fleet.dead:
+                    continue
+                ended = self.extension == "ends" and self.clock.now >= fleet.end - self.lead
+                if ended or not plan.running(self.clock.now, self.lead):
                     fleet.dead = True
                     if fleet is endpoint.live and endpoint.status != "Deleting":
                         self.log.append((self.clock.now, "expired", endpoint.name, fleet.plan))
@@ -131,6 +134,13 @@ class SageMaker:
     def show_death(self, endpoint):
         if endpoint.live.dead and endpoint.status == "InService":
             endpoint.status = self.expired
+
+    def fleet(self, name, config):
+        counts = {variant["VariantName"]: variant["InitialInstanceCount"] for variant in _variants(config)}
+        fleet = Fleet(name, next(map(_plan_of, _variants(config))), counts)
+        segment = self.plans[fleet.plan].running(self.clock.now, self.lead) if fleet.plan in self.plans else None
+        fleet.end = segment[1] if segment else fleet.end
+        return fleet
 
     def later(self, endpoint, kind, happens):
         endpoint.queue.append((self.clock.now + TIMES[kind] * self.quick, happens))
@@ -168,7 +178,7 @@ class SageMaker:
         plan = next((p for p in self.plans.values() if p.name == request["TrainingPlanName"]), None)
         if plan is None:
             raise refusal("ResourceNotFound", "no such plan")
-        now, running = self.clock.now, None
+        now = self.clock.now
         parts = [
             {"StartTime": when(s), "EndTime": when(e), "InstanceType": plan.instance_type,
              "TotalInstanceCount": plan.total, "Status": "Active", "ReservedCapacityArn": "x"}
@@ -176,7 +186,7 @@ class SageMaker:
         ]  # fmt: skip
         return {
             "TrainingPlanArn": plan.arn, "TrainingPlanName": plan.name, "Status": plan.status(now),
-            "TotalInstanceCount": plan.total, "AvailableInstanceCount": self.free(plan.arn) if not running else 0,
+            "TotalInstanceCount": plan.total, "AvailableInstanceCount": self.free(plan.arn),
             "TargetResources": [plan.target], "ReservedCapacitySummaries": parts,
         }  # fmt: skip
 
@@ -252,7 +262,7 @@ class SageMaker:
         name, config = request["EndpointName"], self.config(request["EndpointConfigName"])
         if name in self.endpoints:
             raise refusal("ValidationException", "Cannot create already existing endpoint")
-        fleet = _fleet(request["EndpointConfigName"], config)
+        fleet = self.fleet(request["EndpointConfigName"], config)
         self.judge(fleet.plan, fleet.size)
         self.log.append((self.clock.now, "create", name, fleet.plan))
         ok = self.fits(fleet.plan, fleet.size) and not self.bad & _models(config)
@@ -273,7 +283,7 @@ class SageMaker:
             if self.careful:
                 self.note(f"D6 a call for an endpoint that is {endpoint.status}")
             raise refusal("ValidationException", f'Cannot update in-progress endpoint "{endpoint.arn}".')
-        if endpoint.tags.get("gpucap:owner") not in ("lab/Chat", "lab/Old"):
+        if self.careful and endpoint.tags.get("gpucap:owner") not in ("lab/Chat", "lab/Old"):
             self.note("D8 a foreign endpoint is touched")
         return endpoint
 
@@ -281,7 +291,7 @@ class SageMaker:
         endpoint, config = self.idle(request["EndpointName"]), self.config(request["EndpointConfigName"])
         if endpoint.status != "InService":
             raise refusal("ValidationException", "only an endpoint in service can be updated")
-        fleet, old = _fleet(request["EndpointConfigName"], config), endpoint.live
+        fleet, old = self.fleet(request["EndpointConfigName"], config), endpoint.live
         excluded = request.get("ExcludeRetainedVariantProperties", ())
         if request.get("RetainAllVariantProperties") and not excluded:
             fleet.counts |= {name: count for name, count in old.counts.items() if name in fleet.counts}
@@ -381,11 +391,6 @@ def _plan_of(variant):
 
 def _models(request):
     return {variant["ModelName"] for variant in _variants(request)}
-
-
-def _fleet(name, config):
-    counts = {variant["VariantName"]: variant["InitialInstanceCount"] for variant in _variants(config)}
-    return Fleet(name, next(map(_plan_of, _variants(config))), counts)
 
 
 @pytest.fixture(scope="session")
