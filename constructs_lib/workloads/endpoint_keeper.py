@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from aws_cdk import (
     Acknowledgment,
+    Duration,
     Token,
     Validations,
     aws_cloudwatch,
@@ -43,10 +44,10 @@ if TYPE_CHECKING:
 
     from constructs_lib.shared.cdk_values import Role, Time
 
-__all__ = ["KEEPER_ID", "RESOURCE_SECONDS", "EndpointKeeper"]
+__all__ = ["KEEPER_ID", "EndpointKeeper"]
 
 KEEPER_ID = "GpuEndpoints"
-RESOURCE_SECONDS = 900
+_RESOURCE_SECONDS = 900
 _KEEPER_SECONDS = 120
 _MINUTES = range(1, 16)
 _LOG_RETENTION_DAYS = 365
@@ -85,6 +86,9 @@ class EndpointKeeper(Construct):
     table : CfnTable
         One row an endpoint: what is declared, what was asked for, what is next.
     keeper_role, resource_role, schedule_role : CfnRole, IRoleRef or str
+    service_token : str
+    service_timeout : Duration
+        What the custom resources call, and how long it may take.
     log_group : CfnLogGroup
     schedule : CfnSchedule
     rule : CfnRule
@@ -148,11 +152,12 @@ class EndpointKeeper(Construct):
         self.resource_function = code.function(
             "ResourceFunction",
             "endpoint_resource",
-            RESOURCE_SECONDS,
+            _RESOURCE_SECONDS,
             remembers | {KEEPER_VARIABLE: self.function.ref},
             role=role_arn(self.resource_role),
         )
         self.service_token = self.resource_function.attr_arn
+        self.service_timeout = Duration.seconds(_RESOURCE_SECONDS + 60)
         self.schedule_role = schedule_role or self._make_schedule_role()
         self.schedule = self._run_every_period(role_arn(self.schedule_role))
         self.rule = self._run_on_changes()

@@ -45,13 +45,13 @@ class OnExpiry:
         return cls("delete")
 
     @classmethod
-    def keep(cls, *, acknowledge: str) -> OnExpiry:
+    def keep(cls, *, acknowledge: str = "") -> OnExpiry:
         """Leave the endpoint where it is: it stops to serve when the capacity goes.
 
         Parameters
         ----------
         acknowledge : str
-            Why that is meant.
+            Why that is meant. It has to be given.
 
         Raises
         ------

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import jsii
-from aws_cdk import CustomResource, Duration, ITaggableV2, TagManager, TagType
+from aws_cdk import CustomResource, ITaggableV2, TagManager, TagType
 from constructs import Construct
 
 from constructs_lib.model import InvalidInputError, is_unresolved, name_prefix
@@ -19,7 +19,7 @@ from constructs_lib.shared.role_maker import late
 from constructs_lib.shared.scopes import path_of, stack_of
 from constructs_lib.workloads.endpoint_alarms import EndpointMetrics, endpoint_alarms
 from constructs_lib.workloads.endpoint_configs import judge
-from constructs_lib.workloads.endpoint_keeper import RESOURCE_SECONDS, EndpointKeeper
+from constructs_lib.workloads.endpoint_keeper import EndpointKeeper
 from constructs_lib.workloads.endpoint_roles import endpoint_arns
 from constructs_lib.workloads.endpoint_scaling import EndpointScaling
 from constructs_lib.workloads.endpoint_settings import EndpointSettings, config_request, whole_seconds
@@ -205,14 +205,16 @@ class ReservedEndpoint(EndpointMetrics, Construct):
             "Resource",
             resource_type=RESERVED_ENDPOINT,
             service_token=self.keeper.service_token,
-            service_timeout=Duration.seconds(RESOURCE_SECONDS + 60),
+            service_timeout=self.keeper.service_timeout,
             properties={**properties, "TableName": self.keeper.table_name, "Tags": late(self._tag_rows)},
         )
         # CloudFormation deletes in reverse: the endpoint first, while all that takes it down is still there.
-        resource.node.add_dependency(self.keeper)
+        node = resource.node
+        node.add_dependency(self.keeper)
+        declaration = node.default_child
         for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
             # Kept without its keeper, an endpoint would stay on its plan beyond the cut.
-            resource.node.default_child.add_override(policy, "Delete")  # type: ignore[union-attr]
+            declaration.add_override(policy, "Delete")  # type: ignore[union-attr]
         return resource
 
     def _tag_rows(self) -> list[dict[str, str]] | None:

@@ -168,4 +168,4 @@ def test_an_endpoint_more_costs_a_fixed_number_of_kernel_requests(make_endpoint,
         make_endpoint(f"Endpoint{number}", plan=plan, instance_count=1)
         costs.append(kernel_requests() - before)
     assert len(set(costs[1:])) == 1
-    assert costs[1] <= 25
+    assert costs[1] <= 14

@@ -35,6 +35,16 @@ def test_a_plan_and_its_endpoint_in_one_stack_are_clean(make_endpoint, buy_plan,
     synth_checked(app)
 
 
+def test_a_plan_of_another_stack_serves_it_and_is_clean(make_endpoint, buy_plan, app, synth):
+    other = cdk.Stack(app, "Capacity")
+    make_endpoint(plan=buy_plan(scope=other))
+    synth_checked(app)
+    (resource,) = [
+        r for r in synth(app, "Serving")["Resources"].values() if r["Type"] == "Custom::SageMakerReservedEndpoint"
+    ]
+    assert "Capacity:ExportsOutput" in json.dumps(resource["Properties"]["TrainingPlanArn"])
+
+
 def test_a_plain_configuration_on_a_plan_of_the_same_stack_is_sent_to_the_reserved_endpoint(
     make_config, buy_plan, findings
 ):

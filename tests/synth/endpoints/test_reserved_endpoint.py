@@ -283,6 +283,7 @@ BAD_WAYS = {
         lambda: OnExpiry.to_on_demand("ml.g5.xlarge", last_resort=OnExpiry.delete(), models={"ml.g6.xlarge": "m"}),
         "ml.g6.xlarge is not among the types",
     ),
+    "keep without a word": (OnExpiry.keep, "acknowledge: say why"),
     "keep without a reason": (lambda: OnExpiry.keep(acknowledge=" "), "say why"),
     "no next plan": (lambda: OnExpiry.to_plan(None), "next_plan: a training plan or its ARN is needed"),
 }
@@ -332,3 +333,11 @@ def test_a_deep_path_makes_an_owner_that_still_fits_and_says_its_stack(make_endp
     owner = declared()["Owner"]
     assert len(owner) == 256
     assert owner.startswith("Serving/Deep")
+
+
+def test_a_nested_stack_has_a_keeper_of_its_own(make_endpoint, stack, app):
+    nested = cdk.NestedStack(stack, "Inner")
+    endpoint = make_endpoint(scope=nested)
+    assert endpoint.keeper.node.path == "Serving/Inner/GpuEndpoints"
+    assert endpoint.endpoint_name.startswith("serving-inner-chat-")
+    app.synth()
