@@ -151,7 +151,12 @@ def test_what_may_happen_twice_is_repeated_by_the_client(aws, jobs):
 
 @pytest.mark.parametrize(
     "answer",
-    [(400, "ResourceNotFound", "no"), (400, "ValidationException", "Requested resource not found.")],
+    [
+        (400, "ResourceNotFound", "no"),
+        (400, "ValidationException", "Requested resource not found."),
+        (400, "ValidationException", "Could not find requested job with name: a-1"),
+        (400, "ValidationException", "The job a-1 does not exist."),
+    ],
 )
 def test_a_job_that_does_not_exist_is_none(aws, jobs, answer):
     aws.planned = [answer]

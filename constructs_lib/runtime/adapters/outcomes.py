@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "is_absent", "outcome_of", "words_of"]
 
 _ABSENT = "ResourceNotFound"
-# Describe and Stop calls of some kinds answer with this for a name that does not exist.
-_ABSENT_IN_WORDS = ("ValidationException", "not found")
+# Describe and Stop calls of most kinds answer with a ValidationException for a name that does not exist, in these words.
+_ABSENT_IN_WORDS = ("not found", "could not find", "does not exist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,9 @@ def is_absent(error: BotoCoreError | ClientError) -> bool:
     if not isinstance(error, ClientError):
         return False
     found = error.response["Error"]
-    code, words = _ABSENT_IN_WORDS
-    return found["Code"] == _ABSENT or (found["Code"] == code and words in found.get("Message", "").lower())
+    message = found.get("Message", "").lower()
+    in_words = found["Code"] == "ValidationException" and any(words in message for words in _ABSENT_IN_WORDS)
+    return found["Code"] == _ABSENT or in_words
 
 
 def words_of(error: BotoCoreError | ClientError) -> str:

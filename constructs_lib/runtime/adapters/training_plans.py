@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from constructs_lib.model import ExtensionOffering, FailureClass, InvalidInputError, Offering
 from constructs_lib.model.purchase_tags import PURCHASE_TAGS
 from constructs_lib.model.window import as_moment, moment_text
-from constructs_lib.runtime.adapters.outcomes import Outcome, outcome_of, words_of
+from constructs_lib.runtime.adapters.outcomes import Outcome, is_absent, outcome_of, words_of
 from constructs_lib.runtime.errors import PurchaseRefusedError, PurchaseUnclearError
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Extension", "Plan", "PlanExistsError", "TrainingPlans"]
 
-_ABSENT = "ResourceNotFound"
-# SageMaker answers some look-ups of what does not exist with this code and words.
-_ABSENT_IN_WORDS = ("ValidationException", "not found", "does not exist", "could not find")
 _DENIED_ACTION = re.compile(r"perform: ([\w:-]+)")
 
 
@@ -131,7 +128,7 @@ class TrainingPlans:
         try:
             return Plan(self._client.describe_training_plan(TrainingPlanName=name))
         except (BotoCoreError, ClientError) as error:
-            if _is_absent(error):
+            if is_absent(error):
                 return None
             raise PurchaseUnclearError(f"plan {name!r} could not be looked up ({words_of(error)})") from error
 
@@ -149,7 +146,7 @@ class TrainingPlans:
             try:
                 page = self._client.list_tags(ResourceArn=plan.arn, **start)
             except (BotoCoreError, ClientError) as error:
-                if _is_absent(error):
+                if is_absent(error):
                     return {}
                 raise PurchaseUnclearError(f"the tags of {plan.arn} could not be read ({words_of(error)})") from error
             tags |= {tag["Key"]: tag["Value"] for tag in page.get("Tags", ()) if tag["Key"] in PURCHASE_TAGS}
@@ -254,15 +251,6 @@ class TrainingPlans:
 
 def _pairs(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in tags.items()]
-
-
-def _is_absent(error: BotoCoreError | ClientError) -> bool:
-    if not isinstance(error, ClientError):
-        return False
-    found = error.response["Error"]
-    code, *words = _ABSENT_IN_WORDS
-    message = found.get("Message", "").lower()
-    return found["Code"] == _ABSENT or (found["Code"] == code and any(word in message for word in words))
 
 
 def _meaning(operation: str, outcome: Outcome) -> PurchaseRefusedError | PurchaseUnclearError:
