@@ -148,6 +148,12 @@ def zipped(source):
     return buffer.getvalue()
 
 
+@pytest.fixture(scope="session")
+def deploy_stack():
+    """Return the function that deploys a synthesized stack: ``deploy_stack(sandbox, app, name)``."""
+    return deploy
+
+
 @pytest.fixture
 def launch(tmp_path):
     """Return a function that starts a sandbox with a capacity and deploys what ``build`` makes to it."""
