@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from constructs_lib.cli import aws
@@ -56,8 +58,6 @@ def plan(args: argparse.Namespace) -> int:
 
 def _preview(args: argparse.Namespace, table: EndpointTable, item: EndpointItem) -> Decision:
     """Look at everything with the caller's own permissions, as the keeper does, and decide without doing it."""
-    import time  # noqa: PLC0415 - only this command lives in time
-
     from constructs_lib.runtime.adapters.endpoint_clients import require_endpoint_model  # noqa: PLC0415
     from constructs_lib.runtime.adapters.endpoints import Endpoints  # noqa: PLC0415
     from constructs_lib.runtime.services.keeper_means import KeeperMeans  # noqa: PLC0415
@@ -67,10 +67,25 @@ def _preview(args: argparse.Namespace, table: EndpointTable, item: EndpointItem)
     sagemaker, scaling = aws.client(args, "sagemaker"), aws.client(args, "application-autoscaling")
     endpoints = Endpoints(sagemaker, sagemaker, scaling, require_endpoint_model)
     noticing = Noticing(aws.client(args, "sns"), "", print)
-    decision = Reconciling(KeeperMeans(table, endpoints, noticing, time, print)).preview(item.name)
+    decision = Reconciling(KeeperMeans(table, endpoints, noticing, _KeepersClock(item.updated), print)).preview(
+        item.name
+    )
     if decision is None:
         raise UsageError(f"endpoint {item.name!r} was deleted just now")
     return decision
+
+
+@dataclass(frozen=True, slots=True)
+class _KeepersClock:
+    """The time, but never before the keeper looked last: a sandbox's clock is ahead of this machine's."""
+
+    looked: float
+
+    def time(self) -> float:
+        return max(time.time(), self.looked)
+
+    def sleep(self, seconds: float, /) -> None:
+        time.sleep(seconds)
 
 
 def _plain(item: EndpointItem) -> dict[str, Any]:
@@ -107,7 +122,7 @@ def _table(items: list[EndpointItem]) -> Table:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table()
-    for column in ("endpoint", "state", "plan", "instances of it in use", "next", "at (UTC)"):
+    for column in ("endpoint", "state", "plan", "in use", "next", "at (UTC)"):
         table.add_column(column)
     for item in items:
         name = item.declared.plan_arn.rpartition("/")[2]
@@ -118,7 +133,7 @@ def _table(items: list[EndpointItem]) -> Table:
             f"{name} ({item.plan.get('status', 'not seen yet')})",
             _use(item),
             item.next_action or "-",
-            item.next_at.removesuffix(":00Z").replace("T", " ") or "-",
+            item.next_at[:16].replace("T", " ") or "-",
         )
     return table
 
