@@ -69,7 +69,9 @@ def _data_statements(place: Place, reach: Reach) -> list[Statement]:
 def _objects(place: Place, uri: str, suffix: str) -> Any:
     """Return the ARN of the objects at a prefix; one that is unknown at synth is cut by CloudFormation."""
     if uri.startswith("s3://"):
-        return f"arn:{place.partition}:s3:::{uri.removeprefix('s3://')}{suffix}"
+        whole = uri.removeprefix("s3://")
+        # A bucket alone is all of it, and no other bucket whose name starts so.
+        return f"arn:{place.partition}:s3:::{whole}{suffix if '/' in whole else '/*'}"
     rest = {"Fn::Select": [1, {"Fn::Split": ["s3://", uri]}]}
     return {"Fn::Join": ["", [f"arn:{place.partition}:s3:::", rest, suffix]]}
 

@@ -72,6 +72,36 @@ def test_inputs_and_code_are_read_and_everything_else_is_written():
     assert (reach.keys, reach.volume_keys, reach.plans, reach.vpc) == ({"out-key"}, {"volume-key"}, {"plan-1"}, True)
 
 
+def test_a_processing_job_reads_its_inputs_and_writes_its_outputs_in_its_vpc():
+    reach = reach_of(
+        {
+            "AppSpecification": {"ImageUri": "111122223333.dkr.ecr.us-east-1.amazonaws.com/embed:1"},
+            "ProcessingInputs": [{"S3Input": {"S3Uri": "s3://in/raw"}}],
+            "ProcessingOutputConfig": {"Outputs": [{"S3Output": {"S3Uri": "s3://out/clean"}}], "KmsKeyId": "key"},
+            "ProcessingResources": {"ClusterConfig": {"VolumeKmsKeyId": "volume-key"}},
+            "NetworkConfig": {"VpcConfig": {"Subnets": ["subnet-1"]}},
+        }
+    )
+    assert (list(reach.reads), list(reach.writes)) == (["s3://in/raw"], ["s3://out/clean"])
+    assert (reach.keys, reach.volume_keys, reach.vpc) == ({"key"}, {"volume-key"}, True)
+    assert [image.repository for image in reach.images] == ["embed"]
+    assert (reach.trains, reach.processes) == (False, True)
+
+
+def test_a_tuning_job_reaches_what_its_training_jobs_reach():
+    definition = {
+        "AlgorithmSpecification": {"TrainingImage": "111122223333.dkr.ecr.us-east-1.amazonaws.com/train:1"},
+        "StaticHyperParameters": {"code": "s3://code/x"},
+        "InputDataConfig": [{"DataSource": {"S3DataSource": {"S3Uri": "s3://in/train"}}}],
+        "OutputDataConfig": {"S3OutputPath": "s3://out/models"},
+        "VpcConfig": {"Subnets": ["subnet-1"]},
+    }
+    reach = reach_of({"TrainingJobDefinition": definition})
+    assert list(reach.reads) == ["s3://code/x", "s3://in/train"]
+    assert list(reach.writes) == ["s3://out/models"]
+    assert (reach.vpc, reach.trains, reach.processes) == (True, True, False)
+
+
 def test_plans_of_entries_are_found():
     entries = [{"InstanceType": "ml.p5.48xlarge", "TrainingPlanArns": ["plan-2"]}]
     assert reach_of({"ResourceConfig": {"InstancePreferences": entries}}).plans == {"plan-2"}

@@ -30,6 +30,21 @@ def test_a_bucket_from_a_token_is_part_of_the_arn():
     assert resources(request, "s3:ListBucket") == [f"arn:aws:s3:::{TOKEN}"]
 
 
+def test_a_whole_bucket_is_no_other_bucket_whose_name_starts_so():
+    request = {"InputDataConfig": [{"DataSource": {"S3DataSource": {"S3Uri": "s3://data/"}}}]}
+    assert resources(request, "s3:GetObject") == ["arn:aws:s3:::data/*"]
+
+
+def test_logs_are_those_of_the_kinds_of_job_that_there_are():
+    logs = "arn:aws:logs:us-east-1:111122223333:log-group:/aws/sagemaker"
+    training, processing = {"AlgorithmSpecification": {}}, {"AppSpecification": {"ImageUri": "x"}}
+    assert resources({}, "logs:PutLogEvents") == [f"{logs}/TrainingJobs*"]
+    assert resources(training, "logs:PutLogEvents") == [f"{logs}/TrainingJobs*"]
+    assert resources(processing, "logs:PutLogEvents") == [f"{logs}/ProcessingJobs*"]
+    both = resources(training | processing, "logs:PutLogEvents")
+    assert both == [f"{logs}/TrainingJobs*", f"{logs}/ProcessingJobs*"]
+
+
 def test_an_input_under_an_output_is_not_listed_twice():
     request = {
         "InputDataConfig": [{"DataSource": {"S3DataSource": {"S3Uri": "s3://b/runs/1"}}}],
