@@ -23,8 +23,8 @@ Request = dict[str, Any]
 _LEAST_PERCENT, _MOST_PERCENT = 5, 50
 
 
-def check_deployment(deployment: Request, fleet: Fleet) -> None:
-    """Refuse a DeploymentConfig that does not fit what it is to bring into service.
+def check_deployment(deployment: Request, old: Fleet, fleet: Fleet) -> None:
+    """Refuse a DeploymentConfig that does not fit what it is to take out of and to bring into service.
 
     Source: SageMaker guide, deployment-guardrails-rolling and deployment-guardrails-exclusions.
     """
@@ -33,8 +33,10 @@ def check_deployment(deployment: Request, fleet: Fleet) -> None:
         return
     if "BlueGreenUpdatePolicy" in deployment:
         raise invalid("DeploymentConfig can have BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.")
-    if len(fleet.config.variants) > 1:
+    if max(len(fleet.config.variants), len(old.config.variants)) > 1:
         raise invalid("A rolling deployment is not supported for an endpoint with several variants.")
+    if not fleet.config.variants[0].entries:
+        raise invalid("A rolling deployment is not supported for a serverless variant.")
     size, (count,) = rolling["MaximumBatchSize"], fleet.counts.values()
     percent = size["Value"] if size["Type"] == "CAPACITY_PERCENT" else 100 * size["Value"] / count
     if not _LEAST_PERCENT <= percent <= _MOST_PERCENT:

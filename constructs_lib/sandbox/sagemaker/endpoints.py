@@ -190,7 +190,7 @@ class Endpoints:
             given = request.get("DeploymentConfig")
             kept = endpoint.deployment if request.get("RetainDeploymentConfig") else None
             deployment = given or kept or {}
-            check_deployment(deployment, fleet)
+            check_deployment(deployment, endpoint.live, fleet)
             old = {v.name: len(endpoint.of(endpoint.live, v)) for v in endpoint.live.config.variants}
             steps = steps_of(deployment, old, fleet, self._life.times(endpoint.name, fleet))
             self._check_quotas(fleet, peak(steps))

@@ -201,7 +201,7 @@ class Watch:
                 status = status if what == "reservation expired" else what
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(histories, st.sampled_from(["InService", "Failed", "OutOfService"]), st.sampled_from(["rolls back", "waits"]))
 def test_every_life_of_endpoints_holds_what_it_shows_and_no_more(hosting, history, expired, full):
     Watch(hosting, **{"expired": expired, "full-plan": full}).play(history)

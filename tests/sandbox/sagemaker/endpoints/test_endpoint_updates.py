@@ -151,11 +151,18 @@ def test_a_deployment_that_does_not_fit_is_refused(hosting, deployment, words):
     assert one.state() == ("InService", "blue")
 
 
-def test_rolling_is_not_for_several_variants(hosting):
+def test_rolling_is_not_for_several_variants_or_serverless_ones(hosting):
     one = hosting()
     one.running("blue")
     one.config("green", one.variant("a"), one.variant("b"))
-    one.refused("not supported for an endpoint with several variants", one.update, "green", DeploymentConfig=rolling(1))
+    words = "not supported for an endpoint with several variants"
+    one.refused(words, one.update, "green", DeploymentConfig=rolling(1))
+    sizes = {"MemorySizeInMB": 2048, "MaxConcurrency": 5}
+    one.config("small", {"VariantName": "all", "ModelName": "model", "ServerlessConfig": sizes})
+    one.refused("not supported for a serverless variant", one.update, "small", DeploymentConfig=rolling(1))
+    one.update("green")
+    one.go(minutes=6)
+    one.refused(words, one.update, "blue", DeploymentConfig=rolling(1))
 
 
 @pytest.mark.parametrize(
