@@ -8,12 +8,14 @@ from constructs_lib.rules.subjects import Carrier, Kind, Subject
 from constructs_lib.rules.values import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["subjects_of"]
 
 
-def subjects_of(properties: Mapping[str, Any], *, path: str = "", **place: Any) -> list[Subject]:
+def subjects_of(
+    properties: Mapping[str, Any], *, path: str = "", models: Sequence[Mapping[str, Any]] = (), **place: Any
+) -> list[Subject]:
     """Return the declaration, its configuration on the plan, and the one for after the plan if there is one.
 
     Parameters
@@ -22,6 +24,8 @@ def subjects_of(properties: Mapping[str, Any], *, path: str = "", **place: Any) 
         Those of Custom::SageMakerReservedEndpoint.
     path : str
         Where they stand.
+    models : sequence of Mapping
+        The declaration's ``Models``, see `Kind`.
     **place
         More of `Subject`: file, resource, stack and so on.
 
@@ -31,7 +35,7 @@ def subjects_of(properties: Mapping[str, Any], *, path: str = "", **place: Any) 
     ['Chat', 'Chat.EndpointConfig']
     """
     around = {"carrier": Carrier.TEMPLATE, **place}
-    declared = Subject(Kind.RESERVED_ENDPOINT, properties, path=path, **around)
+    declared = Subject(Kind.RESERVED_ENDPOINT, properties, path=path, about={"Models": list(models)}, **around)
     places = {"EndpointConfig": properties.get("EndpointConfig")}
     after = mapping(properties.get("OnExpiry")).get("EndpointConfig")
     if after is not None:

@@ -40,7 +40,8 @@ class Kind(StrEnum):
     whether it is one of a reserved endpoint, which is made only while its plan is active."""
     RESERVED_ENDPOINT = "reserved-endpoint"
     """The properties of Custom::SageMakerReservedEndpoint. Its configurations are subjects of their own, see
-    `constructs_lib.rules.reserved_endpoints`."""
+    `constructs_lib.rules.reserved_endpoints`. about: ``Models``, the models of the same template that it refers to,
+    each ``{"Name": ..., "UpdateReplacePolicy": ...}``."""
     ENDPOINT = "endpoint"
     """A CreateEndpoint request, or the properties of AWS::SageMaker::Endpoint."""
     SCALABLE_TARGET = "scalable-target"

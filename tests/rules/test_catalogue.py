@@ -17,7 +17,7 @@ PINNED = {
     "GPU-PL": [*range(1, 28)],
     "GPU-TP": [*range(1, 18)],
     "GPU-CB": [*range(1, 4)],
-    "GPU-EP": [*range(1, 12)],
+    "GPU-EP": [*range(1, 13)],
     "GPU-WF": [*range(1, 11)],
 }
 

@@ -58,6 +58,7 @@ DEFECTS = [
     ("GPU-EP11", "most > plan.instance_count", "most >= plan.instance_count"),
     ("GPU-EP11", "value < 1", "value < 0"),
     ("GPU-EP11", "not least <= count <= most", "not least <= count + 1 <= most"),
+    ("GPU-EP12", 'policy != "Retain"', 'policy == "Delete"'),
     ("GPU-WF01", "if changes or not", "if not changes or not"),
     ("GPU-WF02", "if True in truths or status", "if None in truths or status"),
     ("GPU-WF03", '"Execution.Id" in words', '"Execution.Ids" in words'),

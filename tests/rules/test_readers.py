@@ -224,3 +224,28 @@ def test_folders_globs_and_missing_paths(tmp_path):
     assert "no such file" in expand([str(tmp_path / "nothing.json")]).unreadable[0].reason
     (tmp_path / "empty").mkdir()
     assert "without JSON or YAML" in expand([str(tmp_path / "empty")]).unreadable[0].reason
+
+
+def test_a_reserved_endpoint_is_its_declaration_and_its_configurations():
+    properties = {
+        "EndpointConfig": {"ProductionVariants": [{"ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]},
+        "OnExpiry": {"Action": "to_on_demand", "EndpointConfig": {"ProductionVariants": []}},
+    }
+    kind = "Custom::SageMakerReservedEndpoint"
+    reading = template(
+        {
+            "Chat": {"Type": kind, "Properties": properties},
+            "Model": {"Type": "AWS::SageMaker::Model", "UpdateReplacePolicy": "Retain"},
+            "Other": {"Type": "AWS::SageMaker::Model"},
+        }
+    )
+    [declared] = of(reading, Kind.RESERVED_ENDPOINT)
+    assert declared.data == properties
+    assert declared.about == {"Models": [{"Name": "Model", "UpdateReplacePolicy": "Retain"}]}
+    configs = of(reading, Kind.ENDPOINT_CONFIG)
+    assert [config.path for config in configs] == [
+        "Resources.Chat.Properties.EndpointConfig",
+        "Resources.Chat.Properties.OnExpiry.EndpointConfig",
+    ]
+    assert all(config.about == {"Reconciled": True} for config in configs)
+    assert {config.carrier for config in configs} == {Carrier.TEMPLATE}

@@ -187,9 +187,15 @@ def _event_rule(resource: Resource, _resources: list[Resource], reading: Reading
         reading.subjects.append(resource.subject(Kind.EVENT_PATTERN, pattern, "Properties", "EventPattern"))
 
 
-def _reserved_endpoint(resource: Resource, _resources: list[Resource], reading: Reading) -> None:
+def _reserved_endpoint(resource: Resource, resources: list[Resource], reading: Reading) -> None:
     path = dotted(resource.place("Properties"))
-    reading.subjects.extend(subjects_of(resource.properties, path=path, **resource.surroundings()))
+    models = [
+        {"Name": other.name, "UpdateReplacePolicy": other.raw.get("UpdateReplacePolicy")}
+        for other in resources
+        if other.type == "AWS::SageMaker::Model" and resource.refers_to(other.name)
+    ]
+    around = resource.surroundings()
+    reading.subjects.extend(subjects_of(resource.properties, path=path, models=models, **around))
 
 
 def _aws_custom_resource(resource: Resource, _resources: list[Resource], reading: Reading) -> None:

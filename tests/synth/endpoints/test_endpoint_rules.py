@@ -108,3 +108,17 @@ def test_unknown_values_are_unverified(make_endpoint, make_plan, stack, findings
     found = findings()
     assert loud(found) == set()
     assert {("GPU-EP04", "unverified"), ("GPU-EP10", "unverified"), ("GPU-TP05", "unverified")} <= set(found)
+
+
+def test_a_model_that_a_deploy_may_replace_has_to_outlive_the_update(make_endpoint, buy_plan, stack, findings):
+    role = "arn:aws:iam::111122223333:role/model"
+    model = sagemaker.CfnModel(stack, "Model", execution_role_arn=role)
+    make_endpoint(plan=buy_plan(), model_name=model.attr_model_name)
+    assert "GPU-EP12" in loud(findings())
+
+
+def test_a_model_that_is_kept_is_clean(make_endpoint, buy_plan, stack, findings):
+    model = sagemaker.CfnModel(stack, "Model", execution_role_arn="arn:aws:iam::111122223333:role/model")
+    model.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+    make_endpoint(plan=buy_plan(), model_name=model.attr_model_name)
+    assert loud(findings()) == set()
