@@ -229,9 +229,10 @@ def test_a_start_on_a_plan_that_could_not_help_is_refused(imported, make_job, mo
 
 def test_a_plan_of_a_step_or_of_the_whole_job_is_named_too(imported, make_job):
     plan = imported()
-    assert plan.start_on_active(
-        make_job("Whole", preferences=[InstancePreference("ml.p5.48xlarge")], training_plan=plan)
-    )
+    whole = make_job("Whole", preferences=[InstancePreference("ml.p5.48xlarge")], training_plan=plan)
+    stepped = make_job("Stepped", preferences=(), instance_count=None, steps=[LaunchStep([plan.preference()])])
+    assert plan.start_on_active(whole)
+    assert plan.start_on_active(stepped)
 
 
 def test_roles_that_are_brought_start_jobs_too(stack, make_job, synth, of_type):

@@ -6,7 +6,8 @@ import json
 import pytest
 
 from constructs_lib.model import RunEnd
-from constructs_lib.workloads.definition import Launch, launcher_states, parallel_step
+from constructs_lib.model.job_kinds import JOB_KINDS
+from constructs_lib.workloads.definition import Launch, Then, launcher_states, parallel_step
 from constructs_lib.workloads.optimized import optimized_states
 
 # A launch without limits and without a plan has none of these ends.
@@ -126,6 +127,37 @@ def test_an_optimized_launch_ends_under_the_name_of_what_happened(launch, outcom
     assert run(optimized_states(launch()), outcome) == end
 
 
+OTHER_KINDS = [
+    ({"Status": "Completed"}, "Completed"),
+    ({"Status": "Stopped"}, "Stopped"),
+    ({"Status": "Failed", "FailureReason": "AlgorithmError: exit code 1"}, "AlgorithmError"),
+    ({"Status": "Failed", "FailureReason": "CapacityError: no"}, "InsufficientCapacity"),
+    ({"Status": "Failed"}, "Unknown"),
+]
+
+
+@pytest.mark.parametrize("raised", [False, True], ids=["answered", "raised"])
+@pytest.mark.parametrize(("described", "end"), OTHER_KINDS, ids=[f"{i}" for i in range(len(OTHER_KINDS))])
+@pytest.mark.parametrize("kind", ["processing", "tuning"])
+def test_a_job_of_another_kind_ends_under_the_name_of_what_happened(launch, kind, described, end, raised):
+    noun = JOB_KINDS[kind].noun
+    job = {f"{noun}Name": "j", f"{noun}Status": described["Status"]}
+    job |= {key: value for key, value in described.items() if key == "FailureReason"}
+    outcome = {"Error": "States.TaskFailed", "Cause": json.dumps(job, separators=(",", ":"))} if raised else job
+    definition = optimized_states(launch(kind=kind))
+    assert definition["States"]["Launch"]["Resource"].endswith(f":states:::sagemaker:create{noun}.sync")
+    assert run(definition, outcome) == end
+
+
+def test_the_name_of_an_optimized_tuning_job_fits_and_differs_from_try_to_try(launch):
+    name = optimized_states(launch(kind="tuning", prefix="x" * 20))["States"]["Launch"]["Parameters"]
+    assert name["HyperParameterTuningJobName.$"] == (
+        f"States.Format('{'x' * 20}-{{}}', States.ArrayGetItem(States.StringSplit(States.UUID(), '-'), 0))"
+    )
+    letters_of_a_uuids_first_part = 8
+    assert 20 + 1 + letters_of_a_uuids_first_part <= 32
+
+
 def test_every_end_of_an_optimized_launch_is_an_end_of_the_launcher_too_and_each_is_reached():
     assert {end for _, end in ENDS} == {str(end) for end in RunEnd} - {"LauncherFailed", "StackDeleted"} - NEVER
 
@@ -218,3 +250,56 @@ def test_an_optimized_step_takes_the_state_and_its_entry_into_the_name(launch):
     states = optimized_states(launch(step="Train", item="$$.Map.Item.Index"))["States"]
     name = states["Train Launch"]["Parameters"]["TrainingJobName.$"]
     assert all(part in name for part in ("$$.State.Name", "$$.State.EnteredTime", "$$.Map.Item.Index"))
+
+
+THEN = Then(request={"RoleArn": "two"}, seconds=7, reasons=["cheaper"], max_pending=30)
+
+
+def test_several_steps_go_from_one_to_the_next_or_to_the_end_with_the_record(launch):
+    states = launcher_states(launch(then=[THEN, Then(request={"RoleArn": "three"}, seconds=8)]))["States"]
+    assert (states["Launch"]["ResultPath"], states["Launch"]["Next"]) == ("$.run", "Ended")
+    assert "End" not in states["Launch"]
+    goes_on = {"Variable": "$.run.next", "IsPresent": True, "Next": "NextStep"}
+    assert states["Ended"] == {"Type": "Choice", "Choices": [goes_on], "Default": "Done"}
+    assert states["Done"] == {"Type": "Pass", "OutputPath": "$.run", "End": True}
+    assert states["NextStep"] == {
+        "Type": "Pass",
+        "Parameters": {
+            "action": "launch",
+            "since.$": "$$.Execution.RedriveCount",
+            "seconds.$": "$.run.seconds",
+            "step.$": "$.run.next",
+            "earlier.$": "$.run.earlier",
+        },
+        "Next": "Launch",
+    }
+
+
+def test_the_payload_of_several_steps_has_all_their_requests_and_which_one_it_is(launch):
+    states = launcher_states(launch(then=[THEN]))["States"]
+    payload = states["Launch"]["Parameters"]["Payload"]
+    assert payload["then"] == [{"seconds": 7, "reasons": ["cheaper"], "max_pending": 30, "request": {"RoleArn": "two"}}]
+    assert (payload["step.$"], payload["earlier.$"], payload["seconds"]) == ("$.step", "$.earlier", 60)
+    start = states["Start"]["Parameters"]
+    assert (start["step"], start["earlier"]) == (1, [])
+
+
+@pytest.mark.parametrize("more", [{}, {"step": "Train", "item": "$.i", "overrides_path": "$.o"}], ids=["own", "step"])
+def test_what_launch_reads_is_there_however_it_is_entered(launch, more):
+    made = launch(then=[THEN], relative=True, limits={"start_by": 60}, **more)
+    states = launcher_states(made)["States"]
+    task = states[made.name("Launch")]
+    payload = task["Parameters"]["Payload"]
+    texts = [*payload.values(), *payload["entry"].values(), task["TimeoutSecondsPath"]]
+    reads = {path for path in texts if isinstance(path, str) and path.startswith("$.")}
+    for entered_from in ("Start", "Stop", "NextStep"):
+        given = {f"$.{key.removesuffix('.$')}" for key in states[made.name(entered_from)]["Parameters"]}
+        assert reads <= given, entered_from
+
+
+def test_limits_and_overrides_are_in_the_payload_only_where_they_are_declared(launch):
+    plain = launcher_states(launch())["States"]["Launch"]["Parameters"]["Payload"]
+    assert plain.keys().isdisjoint({"limits", "overrides", "began.$", "max_pending", "then", "step.$", "seconds"})
+    told = launcher_states(launch(limits={"on_quota": "drop"}, overrides=["inputs"], max_pending=60))["States"]
+    payload = told["Launch"]["Parameters"]["Payload"]
+    assert (payload["limits"], payload["overrides"], payload["max_pending"]) == ({"on_quota": "drop"}, ["inputs"], 60)
