@@ -2,7 +2,7 @@
 
 from aws_cdk import aws_iam as iam
 
-from constructs_lib import CapacityKit, InstancePreference
+from constructs_lib import CapacityKit, InstancePreference, LaunchStep, TrainingPlan
 
 PLAN = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/research"
 HERE = "<AWS::Region>:<AWS::AccountId>"
@@ -23,6 +23,74 @@ def everything(make_job):
 def test_cdk_nag_finds_nothing_in_jobs_of_every_kind(app, make_job, nag):
     everything(make_job)
     assert nag(app) == set()
+
+
+def started_by_themselves(stack, make_job, make_processing, make_tuning):
+    """Add processing, tuning and a launch in steps, and all that starts a job by itself."""
+    plan = TrainingPlan.from_training_plan_arn(
+        stack, "Nightly", PLAN, instance_type="ml.p5.48xlarge", instance_count=4, starts_at="2026-12-10T11:30Z"
+    )
+    job = make_job(
+        preferences=(),
+        instance_count=None,
+        steps=[LaunchStep([plan.preference()]), LaunchStep([InstancePreference("ml.p5.48xlarge", 4)])],
+        subnets=["subnet-1"],
+        security_groups=["sg-1"],
+        run_overrides=["inputs"],
+        start_by=86_400,
+    )
+    plan.start_on_active(job)
+    job.start_on_schedule("Daily", "rate(1 day)")
+    job.start_on_object_created("Data", "incoming")
+    make_processing("Sync", integration="optimized")
+    make_tuning("SyncToo", integration="optimized")
+    make_processing()
+    return make_tuning()
+
+
+def test_cdk_nag_finds_nothing_in_other_kinds_steps_and_starts(app, stack, make_job, make_processing, make_tuning, nag):
+    started_by_themselves(stack, make_job, make_processing, make_tuning)
+    assert nag(app) == set()
+
+
+def test_what_is_acknowledged_for_other_kinds_steps_and_starts_is_pinned(
+    app, stack, make_job, make_processing, make_tuning, acknowledged
+):
+    kit = started_by_themselves(stack, make_job, make_processing, make_tuning).kit
+    app.synth()
+    others = {
+        IAM5.format(f"arn:<AWS::Partition>:sagemaker:{HERE}:{kind}/{name}-*")
+        for kind in ("processing-job", "hyper-parameter-tuning-job")
+        for name in ("Research", "research")
+    }
+    training = {
+        IAM5.format(f"arn:<AWS::Partition>:sagemaker:{HERE}:training-job/{name}-*") for name in ("Research", "research")
+    }
+    logs = {
+        IAM5.format(f"arn:<AWS::Partition>:logs:{HERE}:log-group:/aws/sagemaker/{kind}*")
+        for kind in ("TrainingJobs", "ProcessingJobs")
+    }
+    data = {
+        IAM5.format(f"arn:<AWS::Partition>:s3:::{path}")
+        for path in ("bucket/train*", "bucket/models/*", "bucket/texts*", "bucket/vectors/*", "bucket/tuned/*")
+    }
+    expected = {
+        kit.launcher_role: {
+            *others,
+            *training,
+            IAM5.format("*"),
+            IAM5.format(f"arn:<AWS::Partition>:sagemaker:{HERE}:reserved-capacity/*"),
+            IAM5.format("<GpuCapacityRunTable260A4C11.Arn>/index/*"),
+            IAM5.format(f"arn:<AWS::Partition>:states:{HERE}:execution:Research-*"),
+        },
+        kit.machine_role: {*others, IAM5.format("*")},
+        kit.execution_role: {*logs, *data, IAM5.format("*"), IAM5.format("arn:<AWS::Partition>:s3:::incoming/*")},
+        kit.schedule_role: set(),
+        kit.event_role: set(),
+    }
+    found = {construct: acknowledged(construct) for construct in expected}
+    assert {construct: set(ids) for construct, ids in found.items()} == expected
+    assert all(len(reason) > 20 for ids in found.values() for reason in ids.values())
 
 
 def test_every_acknowledged_id_is_known_and_has_a_reason(app, make_job, acknowledged):
