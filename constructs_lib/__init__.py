@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from constructs_lib.settings import Settings
     from constructs_lib.workloads.endpoint_keeper import EndpointKeeper
     from constructs_lib.workloads.endpoint_scaling import EndpointScaling
+    from constructs_lib.workloads.endpoint_settings import EndpointSettings
     from constructs_lib.workloads.job_fleet import JobFleet
     from constructs_lib.workloads.kit import CapacityKit
     from constructs_lib.workloads.on_expiry import OnExpiry
@@ -47,6 +48,7 @@ __all__ = [
     "CapacityWindow",
     "EndpointKeeper",
     "EndpointScaling",
+    "EndpointSettings",
     "HasTrainingPlanArn",
     "HyperparameterRange",
     "ITrainingPlan",
@@ -84,6 +86,7 @@ _HOME = {
     "CapacityWindow": "constructs_lib.model.window",
     "EndpointKeeper": "constructs_lib.workloads.endpoint_keeper",
     "EndpointScaling": "constructs_lib.workloads.endpoint_scaling",
+    "EndpointSettings": "constructs_lib.workloads.endpoint_settings",
     "HasTrainingPlanArn": "constructs_lib.model",
     "HyperparameterRange": "constructs_lib.model.tuning",
     "ITrainingPlan": "constructs_lib.capacity.plan_base",

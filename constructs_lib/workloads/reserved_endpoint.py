@@ -85,7 +85,7 @@ class ReservedEndpoint(EndpointMetrics, Construct):
         Deep-merged into each CreateEndpointConfig request on a plan last: the way to members that have no keyword here.
         Lists replace. The requests on demand have their own, in `OnExpiry.to_on_demand`.
     **settings
-        As `constructs_lib.workloads.endpoint_settings.EndpointSettings` says.
+        As `EndpointSettings` says.
 
     Attributes
     ----------

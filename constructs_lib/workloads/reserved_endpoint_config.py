@@ -40,7 +40,7 @@ class ReservedEndpointConfig(RequestedEndpointConfig):
         Deep-merged into the CreateEndpointConfig request last: the way to members that have no keyword here. Lists
         replace.
     **settings
-        As `constructs_lib.workloads.endpoint_settings.EndpointSettings` says: ``volume_size_gb``, ``data_capture``,
+        As `EndpointSettings` says: ``volume_size_gb``, ``data_capture``,
         ``kms_key``, ``shadow``, ``async_inference``, ``routing`` and others.
 
     Raises
