@@ -180,7 +180,7 @@ class EndpointDeclaration:
         InvalidInputError
             Naming what is wrong, and the fix.
         """
-        for name in ("EndpointName", "TrainingPlanArn", "EndpointConfig", "OnExpiry", "Owner"):
+        for name in ("EndpointName", "TrainingPlanArn", "EndpointConfig", "Owner"):
             if not properties.get(name):
                 raise InvalidInputError(f"{name} is missing: declare the endpoint with ReservedEndpoint, which sets it")
         config = properties["EndpointConfig"]
@@ -193,7 +193,7 @@ class EndpointDeclaration:
             properties["Owner"],
             properties["TrainingPlanArn"],
             config,
-            OnExpiry.of(properties["OnExpiry"]),
+            OnExpiry.of(properties.get("OnExpiry")),
             timedelta(seconds=_whole(properties, "MarginSeconds", least=0, default=900)),
             timedelta(seconds=_whole(properties, "PeriodSeconds", least=1, default=300)),
             timedelta(seconds=_whole(properties, "AcceptDowntimeSeconds", least=0, default=0)),

@@ -57,7 +57,6 @@ class Asked:
     total: int = 0
     others: int = 0
     seen: bool = False
-    tries: int = 1
 
     def failed(self, reason: str, at: str) -> RolledBack:
         """Return the marker of what was asked, not to be asked again."""

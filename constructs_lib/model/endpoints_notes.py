@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from constructs_lib.model.endpoints_item import Asked, EndpointItem
     from constructs_lib.model.endpoints_view import View
 
-__all__ = ["CREATION", "LATE", "TRIES", "noted"]
+__all__ = ["CREATION", "LATE", "noted"]
 
 LATE = timedelta(seconds=360)
 """How long a call may still arrive after the run began that made it: the keeper's life, the call's, and the lag until
 everybody sees it."""
-TRIES = 3
-"""How often an update is asked for again of which nobody saw that SageMaker took it."""
 CREATION = "create"
 
 
@@ -27,8 +25,7 @@ def noted(view: View, *, confirmed_only: bool = True) -> EndpointItem:  # noqa: 
     """Return the item with what this reading proves.
 
     An update that SageMaker took, and after which the old configuration is in service again, was rolled back: it took
-    it if it answered so, or if somebody saw the endpoint in transition since. What nobody saw is asked for again, a few
-    times.
+    it if it answered so, or if somebody saw the endpoint in transition since. What nobody saw is asked for again.
 
     Parameters
     ----------
@@ -53,7 +50,7 @@ def noted(view: View, *, confirmed_only: bool = True) -> EndpointItem:  # noqa: 
         return _came_into_service(item, asked, view)
     if endpoint.config != asked.source:
         return replace(item, asked=None)  # somebody else changed it since
-    if asked.seen or asked.tries >= TRIES or not confirmed_only:
+    if asked.seen or not confirmed_only:
         return _rolled_back(item, asked, view)
     return item
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -117,10 +117,9 @@ class Target:
 
     def ask(self, how: str) -> Asked:
         """Return what is to be stored before the endpoint is asked to take the configuration."""
-        room, asked = self.room or _NOWHERE, self.view.item.asked
-        plan = self.want.plan
+        room, plan = self.room or _NOWHERE, self.want.plan
         until = plan.position(self.view.now, self.declared.margin).usable_end if plan else None
-        fresh = Asked(
+        return Asked(
             self.name,
             self.view.endpoint.config if self.view.endpoint.exists else "",
             self.want.phase,
@@ -132,5 +131,3 @@ class Target:
             room.total,
             room.others,
         )
-        again = asked is not None and asked.config == fresh.config
-        return replace(fresh, tries=asked.tries + 1) if asked and again else fresh

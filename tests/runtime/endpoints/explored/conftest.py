@@ -74,7 +74,7 @@ class S(NamedTuple):
 class Model:
     def __init__(self, rules, scene):
         self.rules, self.scene = rules, scene
-        self.requests, self.start = {}, S()
+        self.requests, self.start, self.decided = {}, S(), {}
         self.declared = {m: self.declaration(m) for m in (1, 2)}
         if scene.foreign:
             self.requests["mine"] = {}
@@ -216,9 +216,16 @@ class Model:
         if s.gone == 1 and json.loads(s.item).get("state") == "Deleted" and not s.runs:
             yield "tear-down finished", s._replace(gone=2)
 
+    def decide(self, s):
+        """Decide once for what looks the same."""
+        key = (s.time, s.tick, s.model, s.status, s.cfg, s.count, s.dead, s.configs, s.item)
+        if key not in self.decided:
+            decision = decide(self.view(s), self.rules)
+            self.decided[key] = decision.item, decision.action
+        return self.decided[key]
+
     def run(self, s):
-        decision = decide(self.view(s), self.rules)
-        item, action = decision.item, decision.action
+        item, action = self.decide(s)
         seen = s._replace(rolled=(*s.rolled[:3], True)) if s.rolled and s.status in MOVING else s
         if action is None:
             kept = self.kept(item)

@@ -21,8 +21,8 @@ BREAKS = {
     "ours_only": (SHORT | {"foreign": True}, "D8"),
 }
 SCENES = {
-    "on demand": {"faults": 3},
-    "delete": {"on_expiry": "delete", "faults": 3},
+    "on demand": {},
+    "delete": {"on_expiry": "delete"},
     "keep": {"on_expiry": "keep"},
     "full plan": {"count": 2},
     "full plan, downtime accepted": {"count": 1, "total": 1, "downtime": 3600},
