@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "is_absent", "outcome_of", "words_of"]
 
 _ABSENT = "ResourceNotFound"
-# Describe and Stop calls of most kinds answer with a ValidationException for a name that does not exist, in these words.
+# Many Describe and Stop calls answer with a ValidationException in these words for a name that does not exist.
 _ABSENT_IN_WORDS = ("not found", "could not find", "does not exist")
 
 

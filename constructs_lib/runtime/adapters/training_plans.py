@@ -275,6 +275,6 @@ def _refusal(operation: str, outcome: Outcome) -> str:
             return f"a quota is too low, which is no lack of capacity; ask for a higher one in Service Quotas ({said})"
         case FailureClass.THROTTLE:
             return f"SageMaker throttled the call and did nothing; deploy again ({said})"
-    if outcome.cause.startswith(_ABSENT) and operation != "SearchTrainingPlanOfferings":
+    if outcome.cause.startswith("ResourceNotFound") and operation != "SearchTrainingPlanOfferings":
         return f"the offering is gone, or its price has changed; nothing was bought, deploy again ({said})"
     return f"nothing was bought ({said})"
