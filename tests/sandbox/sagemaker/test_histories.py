@@ -64,6 +64,8 @@ def histories(draw):
     for minute in arrivals:
         types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3, unique=True))
         entries = tuple((name, draw(st.integers(1, 8))) for name in types)
+        if jobs and draw(st.booleans()):
+            entries = draw(st.sampled_from(jobs)).entries
         stop = draw(st.none() | st.integers(1, 60))
         patience, runtime = draw(st.integers(30, 60)) * 60 + 7, draw(st.integers(0, 80)) * 60
         stopped = stop and (minute + stop) * 60 + 45 + (2 * len(jobs) + 1) / 4096
@@ -254,8 +256,8 @@ def last_in_its_lane(self):
     return self._tickets[max(self._tickets)] if self._tickets else None
 
 
-def lanes_in_no_order(self, sources, now):
-    for lane in self._line.lanes(sources):
+def last_lane_first(self, sources, now):
+    for lane in reversed(self._line.lanes(sources)):
         while (ticket := lane.first()) and self._place(ticket, now):
             pass
 
@@ -279,7 +281,7 @@ DEFECTS = {
     "the entry with most room wins": (most_room, contextlib.nullcontext),
     "only the first entry is looked at": (never_the_second, contextlib.nullcontext),
     "the last to ask for the same is served first": (None, lambda: patched(Lane, "first", last_in_its_lane)),
-    "lists of the same kind are served together": (None, lambda: patched(Placement, "_offer", lanes_in_no_order)),
+    "the last to ask for something else is served first": (None, lambda: patched(Placement, "_offer", last_lane_first)),
     "only lists of one kind are served": (None, lambda: patched(Line, "lanes", only_the_first_lane)),
     "nobody is told of new capacity": (None, lambda: patched(Placement, "_offer", lambda *_: None)),
     "the limit is never reached": (None, lambda: patched(Placement, "_count", lambda *_: None)),
