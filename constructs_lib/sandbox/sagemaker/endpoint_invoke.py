@@ -55,8 +55,13 @@ class Invocations:
             row["error"] = error.code
             raise
         if endpoint is not None:
-            row["config"] = endpoint.live.config.name
+            row["config"] = self._config(endpoint, variant)
         return body, variant
+
+    def _config(self, endpoint: Endpoint, variant: str) -> str:
+        """Return the configuration of the instance whose turn it is: during an update there may be two."""
+        fleets = [unit.fleet for unit in endpoint.units if unit.serves and unit.variant.name == variant]
+        return (fleets[len(self.log) % len(fleets)] if fleets else endpoint.live).config.name
 
     def _choose(self, endpoint: Endpoint | None, name: str, target: str | None) -> str:
         serving = endpoint.serving() if endpoint is not None else []

@@ -93,8 +93,8 @@ class Endpoints:
         Returns
         -------
         list of dict
-            ``time`` (epoch seconds), ``endpoint``, ``config`` and ``variant`` (None if nothing answered) and ``error``
-            (its code; None if it was answered).
+            ``time`` (epoch seconds), ``endpoint``, ``config`` and ``variant`` that answered (None if nothing did) and
+            ``error`` (its code; None if it was answered).
         """
         with self._agenda.moment():
             rows = self._invocations.log

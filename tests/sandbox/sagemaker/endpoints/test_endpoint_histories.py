@@ -20,7 +20,7 @@ from constructs_lib.sandbox.sagemaker.plans import Plans
 from constructs_lib.sandbox.sagemaker.supply import Supply
 
 P5, G5, G6 = "ml.p5.48xlarge", "ml.g5.48xlarge", "ml.g6.48xlarge"
-FREE = {G5: 3, G6: 2}
+FREE = {G5: 2, G6: 1}
 COUNT = 4
 SEGMENTS = ((-60, 60), (90, 150))  # minutes
 CUT = 30
@@ -264,7 +264,7 @@ def test_a_planted_defect_is_found(hosting, defect):
                 patch.setattr(owner, name, value)
             try:
                 Watch(hosting).play(history)
-            except AssertionError:
+            except (AssertionError, ServiceError):  # time itself can not be refused
                 return True
         return False
 

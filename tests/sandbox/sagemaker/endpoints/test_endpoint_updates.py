@@ -77,6 +77,8 @@ def test_rolling_needs_room_for_one_batch_and_never_stops_serving(hosting):
     assert (set(used), set(answers)) == ({5}, {"all"})
     assert (one.state(), one.counts(), one.plan()) == (("InService", "green"), {"all": (4, 4)}, (5, 1, 4))
     assert one.history()[-2:] == [("Updating", 5), ("InService", 5 + 4 * 7)]
+    first, *_, last = configs = [row["config"] for row in one.endpoints.invocations()]
+    assert (first, last, set(configs[7:21])) == ("blue", "green", {"blue", "green"})
 
 
 @pytest.mark.parametrize(("before", "after", "batches"), [(4, 2, 2), (2, 6, 2), (4, 5, 3)])
