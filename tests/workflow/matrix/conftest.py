@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import itertools
 import json
 import time
@@ -18,7 +19,7 @@ TABLE = yaml.safe_load((Path(__file__).parent / "matrix.yaml").read_text())
 ENDS = {"SUCCEEDED": "Completed", "ABORTED": "aborted", "TIMED_OUT": "timed out"}
 ENDED = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED")
 NOUNS = {"training": "TrainingJob", "processing": "ProcessingJob", "tuning": "HyperParameterTuningJob"}
-PATIENCE = 120  # real seconds for what goes on side by side
+PATIENCE = 400  # real seconds: on a busy machine everything takes its time
 # What happens to events is the same for the whole sandbox: these cells are played one group after the other.
 EVENTS = {"delivered": None, "lost": ("events-lost", "abort-unheard"), "thrice": ("events-thrice",)}
 
@@ -124,7 +125,7 @@ class Grid:
     def is_of(self, cell, request):
         tags = {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
         owner = tags.get("gpucap:execution", "").partition(":execution:")[2] or request[f"{self.noun}Name"]
-        return owner.startswith(f"{self.stack.stack}-{cell.happens}-")
+        return any(fnmatch.fnmatchcase(owner, pattern) for pattern in cell.names)
 
     def jobs(self, cell):
         """Return the descriptions of a cell's jobs, the oldest first."""
@@ -135,7 +136,19 @@ class Grid:
         return sorted(found, key=lambda job: job["CreationTime"])
 
     def looks(self, job):
-        return self.sandbox.sagemaker.evaluations(job[f"{self.noun}Name"])
+        """Return what the evaluations of a job saw; of a tuning job those of its training jobs."""
+        name = job[f"{self.noun}Name"]
+        names = [name]
+        if self.noun == NOUNS["tuning"]:
+            asked = {"HyperParameterTuningJobName": name}
+            found = self.sandbox.sagemaker.handle("ListTrainingJobsForHyperParameterTuningJob", asked)
+            names = [summary["TrainingJobName"] for summary in found["TrainingJobSummaries"]]
+        return [look for one in names for look in self.sandbox.sagemaker.evaluations(one)]
+
+    def crashes(self):
+        """Return the errors of functions by type, with an example of each."""
+        payloads = [json.loads(run.payload) for run in self.sandbox.lambdas.invocations if run.error]
+        return {payload.get("errorType", "no type"): payload.get("errorMessage") for payload in payloads}
 
     def is_(self, job, state):
         status = job[f"{self.noun}Status"]
@@ -253,7 +266,11 @@ def cells():
 
 
 def pytest_generate_tests(metafunc):
-    """Give a test every cell that is played."""
+    """Give a test every cell that is played, or every strategy."""
+    if "played_strategy" in metafunc.fixturenames:
+        strategies = list(TABLE["strategies"])
+        ids = [name.replace(" ", "-") for name in strategies]
+        metafunc.parametrize("played_strategy", strategies, ids=ids, scope="session")
     if {"strategy", "happens"} <= set(metafunc.fixturenames):
         played = [(s, h) for s, h, cell in cells() if not isinstance(cell, str)]
         ids = [f"{strategy.replace(' ', '-')}/{happens}" for strategy, happens in played]

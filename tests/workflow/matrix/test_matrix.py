@@ -73,7 +73,17 @@ WAYS = {
 }
 
 
-def capacity():
+# How long jobs take, and how they end, where that is not as usual.
+TIMES = {
+    "fails": {"fail": "AlgorithmError: exit code 1"},
+    "abort-running": {"runtime": "25m"},
+    "plan-ends": {"runtime": "25m"},
+    "spot-lost": {"runtime": "25m"},
+    "abort-stopping": {"stop_takes": "15m"},
+}
+
+
+def capacity(cells):
     """Return what all cells of a strategy find."""
     usages = ("training job usage", "spot training job usage", "processing job usage")
     no_quota = (FIRST["no quota"], ON_PLAN["no quota"])
@@ -94,11 +104,7 @@ def capacity():
         "job": {
             "runtime": "6m",
             "overrides": {
-                f"{STACK}-fails-*": {"fail": "AlgorithmError: exit code 1"},
-                f"{STACK}-abort-running-*": {"runtime": "25m"},
-                f"{STACK}-plan-ends-*": {"runtime": "25m"},
-                f"{STACK}-spot-lost-*": {"runtime": "25m"},
-                f"{STACK}-abort-stopping-*": {"stop_takes": "15m"},
+                **{name: TIMES[cell.happens] for cell in cells if cell.happens in TIMES for name in cell.names},
                 "holder": {"runtime": "200h"},
             },
         },
@@ -213,6 +219,8 @@ class Cell:
         if self.happens == "quota-dropped":
             props["drop_without_quota"] = True
         job = DECLARE[self.api](self, stack, props)
+        # What Step Functions names by itself starts with the stack and the job's hash alone.
+        self.names = f"{STACK}-{self.happens}*", f"{STACK}-{job.job_name_prefix.rpartition('-')[2]}-*"
         machine = around(stack, job) if self.happens == "entered-twice" else job.attr_arn
         cdk.CfnOutput(stack, self.happens.title().replace("-", ""), value=machine)
 
@@ -299,7 +307,7 @@ class Matrix:
 
     def __init__(self, table, deploy_stack, make_grid, folder):
         self.table, self.deploy_stack, self.make_grid, self.folder = table, deploy_stack, make_grid, folder
-        self.logs = {}
+        self.logs, self.crashes = {}, {}
 
     def log(self, strategy, happens):
         """Return the log of a cell; the first of a strategy plays them all."""
@@ -315,14 +323,17 @@ class Matrix:
         stack = cdk.Stack(app, STACK, env=cdk.Environment(account=ACCOUNT, region="us-east-1"))
         for cell in cells:
             cell.declare(stack)
-        sandbox = Sandbox(speed=SPEED, capacity=Capacity.of(capacity()))
+        sandbox = Sandbox(speed=SPEED, capacity=Capacity.of(capacity(cells)))
         with contextlib.ExitStack() as until_played:
             with sandbox.clock.held():  # starting and deploying take real time, not the scenario's
                 until_played.enter_context(sandbox)
                 deployed = self.deploy_stack(sandbox, app, STACK)
                 sabotage(sandbox)
                 sandbox.sagemaker.handle("CreateTrainingJob", holder())
-            return self.make_grid(sandbox, deployed, cells).play(**given)
+            grid = self.make_grid(sandbox, deployed, cells)
+            logs = grid.play(**given)
+            self.crashes[strategy] = grid.crashes()
+            return logs
 
 
 def holder():
@@ -347,6 +358,12 @@ def test_it_ends_as_the_table_says_with_one_job_at_a_time_and_none_left(matrix, 
     row = table["happens"][happens]
     log = matrix.log(strategy, happens)
     assert judge(log, row.get(strategy, row["else"])) == [], log
+
+
+def test_the_launcher_fails_only_where_it_is_made_to(matrix, table, played_strategy):
+    matrix.log(played_strategy, "first-free")
+    made_to = {"Runtime.ExitError", "CallThrottledError", "LaunchUnclear"}
+    assert {kind: words for kind, words in matrix.crashes[played_strategy].items() if kind not in made_to} == {}
 
 
 def deaf(sandbox):
