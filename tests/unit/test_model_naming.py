@@ -2,15 +2,17 @@
 
 import re
 
+import botocore.session
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from constructs_lib import facts
 from constructs_lib.model import InvalidInputError, job_name, name_prefix
-from constructs_lib.model.naming import JOB_NAME_MAX, PREFIX_MAX, stack_prefix
+from constructs_lib.model.naming import JOB_NAME_MAX, PREFIX_MAX, TUNING_NAME_MAX, stack_prefix
 
 NAME = facts.limit("TrainingJobName")
+TUNING = botocore.session.get_session().get_service_model("sagemaker").shape_for("HyperParameterTuningJobName").metadata
 EXECUTION = "arn:aws:states:us-east-1:111122223333:execution:machine:run"
 
 
@@ -22,6 +24,16 @@ def test_every_prefix_starts_with_its_stacks_and_leaves_room_for_a_job_name(stac
     name = job_name(prefix, EXECUTION, "Launch", {"redrive": 0}, step=99)
     assert len(name) <= JOB_NAME_MAX == NAME.max
     assert re.fullmatch(NAME.pattern, name)
+
+
+@given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=60), st.integers(1, 99))
+def test_a_tuning_jobs_name_is_short_and_still_starts_with_its_stacks(stack, construct, path, step):
+    prefix = name_prefix(stack, construct, path)
+    name = job_name(prefix, EXECUTION, "Launch", {"redrive": 0}, step, kind="tuning")
+    assert name.startswith(stack_prefix(stack))
+    assert len(name) <= TUNING_NAME_MAX == TUNING["max"]
+    assert re.fullmatch(TUNING["pattern"], name)
+    assert name != job_name(prefix + "x"[: PREFIX_MAX - len(prefix)], EXECUTION, "Other", {}, step, kind="tuning")
 
 
 def test_the_same_path_gives_the_same_prefix_and_another_path_another():

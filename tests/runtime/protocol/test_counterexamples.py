@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from constructs_lib.model import FailureClass
+from constructs_lib.model.limits import Bounds
 from constructs_lib.runtime.adapters.executions import Executions
+from constructs_lib.runtime.adapters.jobs import Job
 from constructs_lib.runtime.identity import Identity
+from constructs_lib.runtime.launch import Launch
 from constructs_lib.runtime.run_table import RunTable, Taken
 from constructs_lib.runtime.services.launching import Launching
 from constructs_lib.runtime.services.patience import Patience
@@ -156,6 +160,64 @@ def a_try_that_finds_the_row_closed_gives_its_answer(world):
     assert machine.answers[0].record["end"] == "QuotaExceeded"
 
 
+def a_step_that_ended_is_answered_alike_by_all_who_answer_for_it(world):
+    machine = world.machine(steps=2)
+    machine.start().finish()
+    world.show()
+    world.end_job(*world.sagemaker.live(), "Failed", "CapacityError")
+    hears = world.deliver(world.events.pop()).until("stepfunctions.send_task_success")
+    retry = machine.lose_launcher()
+    hears.finish()
+    retry.finish()
+    settled(world)
+    assert (machine.step, machine.status) == (2, "RUNNING")
+
+
+def a_redrive_of_a_later_step_begins_at_the_first(world):
+    machine = world.machine(steps=2)
+    machine.start().finish()
+    for reason in ("CapacityError", "AlgorithmError"):
+        world.show()
+        world.end_job(*world.sagemaker.live(), "Failed", reason)
+        settled(world)
+    machine.redriven().finish()
+    settled(world)
+    assert (machine.step, list(world.sagemaker.jobs)[-1][-2:]) == (1, "-1")
+
+
+def a_sweep_that_dies_after_its_stop_has_noted_why(world):
+    machine = world.machine(steps=2, max_pending=600)
+    machine.start().finish()
+    world.show()
+    world.clock.sleep(601)
+    world.sweep().until("sagemaker.stop_training_job").step("die-after")
+    settled(world)
+    assert (machine.step, machine.status) == (2, "RUNNING")
+
+
+def a_job_that_stops_is_not_told_again(world):
+    machine = world.machine(limits={"finish_by": 600})
+    machine.start().finish()
+    world.show()
+    world.clock.sleep(601)
+    for _ in range(3):
+        world.sweep().finish()
+    assert len(world.sagemaker.stops) == 1
+    settled(world)
+    assert machine.answers[0].record["end"] == "FinishByPassed"
+
+
+def a_limit_is_looked_at_again_between_the_row_and_the_create(world):
+    moment = datetime.fromtimestamp(world.clock.now + 600, UTC).isoformat()
+    machine = world.machine(limits={"finish_by": moment})
+    machine.start().until(CREATE).step("die-before")
+    world.clock.sleep(601)
+    world.runs[0].finish()  # the create may still be under way, so the sweep gives the answer
+    settled(world)
+    assert not world.sagemaker.jobs
+    assert machine.answers[0].record["end"] == "FinishByPassed"
+
+
 SCHEDULES = [
     an_abort_before_the_create_stops_the_job_that_comes,
     an_abort_with_a_lost_answer_stops_the_job,
@@ -168,6 +230,11 @@ SCHEDULES = [
     a_refusal_is_not_final_while_an_older_create_is_under_way,
     a_stop_is_later_than_every_try_of_the_launch,
     a_try_that_finds_the_row_closed_gives_its_answer,
+    a_step_that_ended_is_answered_alike_by_all_who_answer_for_it,
+    a_redrive_of_a_later_step_begins_at_the_first,
+    a_sweep_that_dies_after_its_stop_has_noted_why,
+    a_job_that_stops_is_not_told_again,
+    a_limit_is_looked_at_again_between_the_row_and_the_create,
 ]
 
 
@@ -240,6 +307,41 @@ def closed_rows_that_give_no_answer(patch):
     patch.setattr(Launching, "_lost", lambda self, launch: "late")
 
 
+def answers_that_forget_the_next_step(patch):
+    answer = Launching._answer
+    patch.setattr(Launching, "_answer", lambda self, launch, record, following=None: answer(self, launch, record))
+
+
+def a_redrive_that_goes_on_where_it_failed(patch):
+    from_payload = Launch.from_payload
+
+    def as_it_failed(payload):
+        return from_payload({**payload, "since": payload["entry"]["redrive"]})
+
+    patch.setattr(Launch, "from_payload", as_it_failed)
+
+
+def a_reason_that_is_noted_after_the_stop(patch):
+    check = Sweeping.check
+
+    def late(self, row):
+        limit, self.means.table.limit = self.means.table.limit, lambda row, limit: None
+        try:
+            check(self, row)
+        finally:
+            self.means.table.limit = limit
+
+    patch.setattr(Sweeping, "check", late)
+
+
+def a_stop_that_is_repeated(patch):
+    patch.setattr(Job, "runs", property(lambda job: not job.terminal))
+
+
+def limits_that_only_the_sweep_knows(patch):
+    patch.setattr(Bounds, "before", lambda bounds, now: None)
+
+
 DEFECTS = {
     a_redrive_that_does_not_wait: a_redrive_waits_until_the_job_from_before_it_has_ended,
     a_create_without_a_look_at_the_execution: a_launcher_from_before_a_redrive_creates_nothing,
@@ -252,6 +354,11 @@ DEFECTS = {
     refusals_final_at_once: a_refusal_is_not_final_while_an_older_create_is_under_way,
     stops_among_the_tries: a_stop_is_later_than_every_try_of_the_launch,
     closed_rows_that_give_no_answer: a_try_that_finds_the_row_closed_gives_its_answer,
+    answers_that_forget_the_next_step: a_step_that_ended_is_answered_alike_by_all_who_answer_for_it,
+    a_redrive_that_goes_on_where_it_failed: a_redrive_of_a_later_step_begins_at_the_first,
+    a_reason_that_is_noted_after_the_stop: a_sweep_that_dies_after_its_stop_has_noted_why,
+    a_stop_that_is_repeated: a_job_that_stops_is_not_told_again,
+    limits_that_only_the_sweep_knows: a_limit_is_looked_at_again_between_the_row_and_the_create,
 }
 
 

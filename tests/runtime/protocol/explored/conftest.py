@@ -1,12 +1,13 @@
 """The launch protocol as a small model, explored exhaustively: every interleaving of launchers, faults and sweeps.
 
-One execution walks steps 1 and 2 of a strategy. Labels that begin with ``!`` are faults and choices of the world; that
-every state can still reach a goal is judged without them.
+Here a limit goes on with step 2 as scarcity does, which is more than launching allows. Labels that begin with ``!`` are
+faults and choices of the world; that every state can still reach a goal is judged without them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -67,12 +68,14 @@ class Job(NamedTuple):
     status: str
     visible: bool
     entry: int
+    ours: bool = False  # it stops because we told it to, in time
 
 
 class State(NamedTuple):
     phase: str = "start"  # start launch stop ended
     entry: int = 0
     step: int = 1
+    since: int = 0  # the entry for which the step counts; another entry begins at the first
     token: int = 0
     tries: int = 0
     runs: tuple = ()
@@ -285,15 +288,13 @@ class Model:
             i = next((j for j, run in enumerate(s.runs) if run.token == token and run.pc == "wait"), None)
             new = at(s.jobs, name) is None
             done = t._replace(jobs=(*t.jobs, Job(name, "running", False, entry))) if new else t
+            n = s.faults + 1
             if i is None:
                 yield "a create arrives, nobody listens", done
-                if more:
-                    yield "!a create is refused, nobody listens", t._replace(faults=s.faults + 1)
+                yield from [("!a create is refused, nobody listens", t._replace(faults=n))] if more else []
                 continue
-
-            n = s.faults + 1
-            after = "check" if self.p.token_before else "store"
-            yield "the job is created" if new else "the job exists", self.go(done, i, after)
+            after = self.go(done, i, "check" if self.p.token_before else "store")
+            yield "the job is created" if new else "the job exists", after
             if more:
                 late = f._replace(net=put(s.net, k, (name, entry, 0)))
                 yield "!the create's answer is lost", self.go(done._replace(faults=n), i, "unclear")
@@ -394,7 +395,6 @@ def explored(explore):
     return run
 
 
-@pytest.fixture
-def rules():
-    """The names of the protocol's rules."""
-    return {field.name for field in fields(Protocol)}
+@pytest.fixture(scope="session")
+def one_step():
+    return SimpleNamespace(model=Model, rules=Protocol, world=World, at=at, put=put)
