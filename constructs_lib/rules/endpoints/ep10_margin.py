@@ -19,7 +19,11 @@ from constructs_lib.rules.known_plans import plan_of
 from constructs_lib.rules.values import items, mapping, number, show
 
 _RUNS = 2
-_TIMEOUT = "VariantInstanceProvisionTimeoutInSeconds"
+_STEPS = (
+    "VariantInstanceProvisionTimeoutInSeconds",
+    "ModelDataDownloadTimeoutInSeconds",
+    "ContainerStartupHealthCheckTimeoutInSeconds",
+)
 
 
 @rule(
@@ -29,7 +33,7 @@ _TIMEOUT = "VariantInstanceProvisionTimeoutInSeconds"
     finds={
         Severity.ERROR: "a margin of which two leave nothing of a segment of the plan, or that is shorter than two "
         "periods of the keeper",
-        Severity.WARNING: "a margin shorter than two periods and the time that the move may look for capacity",
+        Severity.WARNING: "a margin shorter than two periods and the time that the move may take by its own time-outs",
     },
     why="the endpoint would never come up, or would still be on the plan when its capacity is taken away",
     fix="choose a margin from two periods to less than half of the usable segment, such as 15 minutes",
@@ -52,20 +56,19 @@ def _short(seconds: float, every: float | None, subject: Subject, at: str) -> Fi
     if every is None:
         yield unverified("whether the margin holds two periods of the keeper is not known here", at)
         return
-    search = max(_search(subject), default=0)
+    move = max(_moves(subject), default=0)
     if seconds < _RUNS * every:
         yield error(f"the margin is {seconds} seconds; two periods of the keeper are {_RUNS * every}", at)
-    elif seconds < _RUNS * every + search:
-        words = (
-            f"the margin is {seconds} seconds; two periods and the search for capacity take {_RUNS * every + search}"
-        )
-        yield warning(words, at)
+    elif seconds < _RUNS * every + move:
+        words = f"the margin is {seconds} seconds; two periods and the move may take {_RUNS * every + move}"
+        yield warning(f"{words}: capacity, the model's data and the container's start", at)
 
 
-def _search(subject: Subject) -> list[int | float]:
+def _moves(subject: Subject) -> list[int | float]:
+    """Return how long each variant may take to serve somewhere else, by the time-outs that are declared."""
     config = mapping(mapping(subject.data.get("OnExpiry")).get("EndpointConfig"))
-    found = [number(mapping(variant).get(_TIMEOUT)) for variant in items(config.get("ProductionVariants"))]
-    return [seconds for seconds in found if seconds is not None]
+    variants = map(mapping, items(config.get("ProductionVariants")))
+    return [sum(number(variant.get(step)) or 0 for step in _STEPS) for variant in variants]
 
 
 def _long(seconds: float, subject: Subject, app: App, at: str) -> Findings:
