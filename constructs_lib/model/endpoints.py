@@ -116,20 +116,25 @@ class _Decider:
 
     def _collect(self, state: str, why: str, *, spare: set[str]) -> Decision:
         """Delete one configuration that nobody needs, or rest; the end is not declared while a call may still come."""
+        going = self.view.item.desired == "absent"
         late = sorted({call.name for call in self.view.item.calling}) if self.rules.fenced else []
         asking = late and any(call.call in ("create endpoint", "update endpoint") for call in self.view.item.calling)
         # A call under way may take any of them into use.
         if not asking and (old := sorted(self.view.configs - spare)):
-            return self.report.decision(Action("delete config", old[0], {}, "nothing uses it"), state, why)
-        if self.view.item.desired == "absent" and late:
+            action = Action("delete config", old[0], {}, "nothing uses it")
+            # What is being torn down is Deleted only when nothing is left: then the table's item goes.
+            return self.report.decision(action, "Deleting" if going else state, why)
+        if going and late:
             return self._rest("Deleting", f"a call for {', '.join(late)} may still arrive")
         return self._rest(state, why)
 
     # --- reaching what is wanted
     def _reach(self) -> Decision:  # noqa: PLR0911  one a rule
         endpoint, target = self.view.endpoint, self.target
+        if target.in_place and self._vanished:
+            return self._delete("its instances went with an earlier segment of the plan", "Failed")
         if endpoint.exists and endpoint.config == target.name:
-            return self._settled()
+            return self._tidy(serving_state(self.view), self.want.why)
         if self.want.plan and (reason := misfit(self.want.plan, target.request)):
             return self._rest("PlanNotUsable", reason)
         if target.counts is None:
@@ -219,11 +224,6 @@ class _Decider:
         return self.rules.last_resort and self.view.now > usable - needed
 
     # --- when it is reached
-    def _settled(self) -> Decision:
-        if self._vanished:
-            return self._delete("its instances went with an earlier segment of the plan", "Failed")
-        return self._tidy(serving_state(self.view), self.want.why)
-
     @property
     def _vanished(self) -> bool:
         """Whether the endpoint says InService, while the capacity under it was taken away."""
