@@ -86,7 +86,7 @@ def test_a_record_comes_back_from_its_plain_form():
         assert RunRecord.from_dict(run.to_dict()) == run
 
 
-@pytest.mark.parametrize("status", ["InProgress", "Stopping", "Deleting", "NobodyKnows"])
+@pytest.mark.parametrize("status", ["InProgress", "Stopping", "Deleting", "NobodyKnows", ""])
 def test_a_job_that_moves_has_no_end(status):
     assert record(status).end is None
 

@@ -148,6 +148,12 @@ def zipped(source):
     return buffer.getvalue()
 
 
+@pytest.fixture(scope="session", name="wait_for")
+def wait_for_():
+    """Return the function that waits for the first truthy answer of another."""
+    return wait_for
+
+
 @pytest.fixture(scope="session")
 def deploy_stack():
     """Return the function that deploys a synthesized stack: ``deploy_stack(sandbox, app, name)``."""
