@@ -89,7 +89,6 @@ class SageMaker:
         self.on_demand, self.bad = True, set()  # whether there is capacity; models that never come into service
         self.broken, self.log, self.rollbacks, self.calls = [], [], [], Counter()
         self.careful = True  # calls that arrive late are judged by what they break only
-        self.quick = 1.0
 
     def plan(self, name, *segments, **more):
         plan = Plan(name, segments, **more)
@@ -143,7 +142,7 @@ class SageMaker:
         return fleet
 
     def later(self, endpoint, kind, happens):
-        endpoint.queue.append((self.clock.now + TIMES[kind] * self.quick, happens))
+        endpoint.queue.append((self.clock.now + TIMES[kind], happens))
 
     # --- capacity
     def used(self, arn):
@@ -233,10 +232,7 @@ class SageMaker:
 
     def _ListTags(self, request):  # noqa: N802
         kind, _, name = request["ResourceArn"].rpartition(":")[2].partition("/")
-        if kind == "endpoint":
-            tags = self.find(name).tags
-        else:
-            tags = self.tags(self.config(name))
+        tags = self.find(name).tags if kind == "endpoint" else self.tags(self.config(name))
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
 
     def _AddTags(self, request):  # noqa: N802
@@ -375,10 +371,6 @@ class SageMaker:
     def _DeregisterScalableTarget(self, request):  # noqa: N802
         if self.targets.pop(request["ResourceId"], None) is None:
             raise refusal("ObjectNotFoundException", "no scalable target")
-
-    # --- by hand
-    def end_by_hand(self, name):
-        del self.endpoints[name]
 
 
 def _variants(request):

@@ -121,7 +121,7 @@ class Model:
         return TIMES[s.time] + s.tick * WAIT
 
     def used(self, s):
-        return s.count if s.status not in ("-",) and self.on_plan(s.cfg) and not s.dead else 0
+        return s.count if s.status != "-" and self.on_plan(s.cfg) and not s.dead else 0
 
     def view(self, s):
         status = {0: "Scheduled", 3: "Scheduled", 6: "Expired"}.get(s.time, "Active")
@@ -140,19 +140,27 @@ class Model:
     # --- what SageMaker does
     def act(self, s, action):
         """Return the state and the outcome: done, refused or throttled."""
-        name = action.name
         match action.call:
             case "create config":
-                self.requests[name] = action.request
-                if self.on_plan(name) and s.time not in ACTIVE:
-                    return s, "refused"
-                return s._replace(configs=s.configs | {name}), "done"
+                return self.create_config(s, action.name, action.request)
             case "delete config":
-                used = name in (s.cfg, s.target) and s.status not in ("-", "Deleting", "Failed")
-                s = s._replace(flag="D3 a configuration is deleted while it is used") if used else s
-                return s._replace(configs=s.configs - {name}), "done"
+                return self.delete_config(s, action.name)
             case "create endpoint":
                 return self.create(s, action.request["EndpointConfigName"])
+        return self.act_on_endpoint(s, action)
+
+    def create_config(self, s, name, request):
+        self.requests[name] = request
+        if self.on_plan(name) and s.time not in ACTIVE:
+            return s, "refused"
+        return s._replace(configs=s.configs | {name}), "done"
+
+    def delete_config(self, s, name):
+        used = name in (s.cfg, s.target) and s.status not in ("-", "Deleting", "Failed")
+        s = s._replace(flag="D3 a configuration is deleted while it is used") if used else s
+        return s._replace(configs=s.configs - {name}), "done"
+
+    def act_on_endpoint(self, s, action):
         if s.status == "-":
             return s, "refused"
         if s.cfg == "mine":
@@ -232,7 +240,7 @@ class Model:
             kept = self.kept(item)
             if kept != s.item or seen != s:
                 yield "run notes something", seen._replace(item=kept, settled=False)
-            elif not s.settled and not s.runs and s.status not in MOVING:
+            elif not s.settled and not s.runs and s.status not in MOVING and not self.waits(item):
                 yield f"run finds nothing to do ({item.state})", self.judged(s, item.state)._replace(settled=True)
             return
         call = Calling(action.call, action.name, self.now(s).timestamp())
@@ -241,6 +249,10 @@ class Model:
         frozen = (action.call, action.name, json.dumps(action.request, sort_keys=True), call.at)
         label = f"run reads [{s.status} {s.cfg[-4:]}], decides: {action.call} {action.name[-4:]}"
         yield label, seen._replace(item=self.kept(item), runs=(*s.runs, frozen), settled=False)
+
+    def waits(self, item):
+        """Whether the run only waits until an older call cannot arrive any more."""
+        return item.calling and item.state in ("Creating", "Updating", "Moving", "Deleting")
 
     def judged(self, s, state):
         """What must hold whenever nothing is left to do."""

@@ -35,7 +35,9 @@ def test_a_run_that_was_overtaken_calls_nothing(served, two_segments):
     object.__setattr__(stale, "means", replace(stale.means, table=_Old(stale.means.table, old)))
     assert stale.run() == 0
     after = dict(world.sagemaker.calls)
-    assert {name for name in after if after[name] != before.get(name) and not name.startswith(("Describe", "List"))} == set()
+    assert {
+        name for name in after if after[name] != before.get(name) and not name.startswith(("Describe", "List"))
+    } == set()
     assert view.item == old
 
 

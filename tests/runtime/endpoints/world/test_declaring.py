@@ -6,11 +6,10 @@ import json
 
 import pytest
 
+from constructs_lib.model import InvalidInputError
+from constructs_lib.runtime.handlers.endpoint_keeper import route
+
 HOUR, PERIOD = 3600.0, 300.0
-
-
-def expiry(world, **more):
-    return {"Action": "to_plan", **more}
 
 
 @pytest.mark.parametrize(
@@ -148,9 +147,6 @@ def test_the_figures_are_lines_of_their_own(world, plan):
 
 
 def test_an_event_of_another_kind_is_refused_in_words(world):
-    from constructs_lib.model import InvalidInputError
-    from constructs_lib.runtime.handlers.endpoint_keeper import route
-
     assert route({"source": "aws.sagemaker", "detail": {"EndpointName": "other"}}, world.to) == {"calls": 0}
     with pytest.raises(InvalidInputError, match="takes the action reconcile"):
         route({"action": "sweep"}, world.to)

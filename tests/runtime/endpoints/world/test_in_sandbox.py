@@ -213,7 +213,7 @@ def play(make, seed):
         return world.declaration(Plan("main"), model=model, count=count, on_expiry=choice, AcceptDowntimeSeconds="7200")
 
     world.deploy(declaration("m1"))
-    moments = sorted(rng.uniform(0, 47 * HOUR) for _ in range(5)) + [46 * HOUR, 47 * HOUR]
+    moments = [*sorted(rng.uniform(0, 47 * HOUR) for _ in range(5)), 46 * HOUR, 47 * HOUR]
     for moment in moments:
         world.pass_time(max(0.0, start + moment - world.clock.now))
         if rng.random() < 0.8:
