@@ -30,12 +30,10 @@ class Play:
         self.faults = 6
         world.planned["sagemaker.create_training_job"] = FAULTS[seed % 4]
         world.planned["dynamodb.update_item"] = FAULTS[seed // 4 % 4]
-        self.picked: dict[str, str] = {}
         self.completed: Counter[str] = Counter()
         self.items: dict[object, str] = {}
         self.waiting: list[object] = []
         self.starts = 0
-        world.sagemaker.describe_training_job = self.describe
         self.answer_states, world.states = world.states, self.states
         for _ in range(executions):
             self.start_fleet()
@@ -67,14 +65,6 @@ class Play:
             machine.phase = "waiting"
             return {}
         return self.answer_states(method, **request)
-
-    def describe(self, request, _):
-        """DescribeTrainingJob, which shows the type that a job has got."""
-        name = request["TrainingJobName"]
-        described = self.world.sagemaker.seen(name).described()
-        if kind := self.picked.get(name):
-            described["ResourceConfig"] |= {"SelectedInstanceType": kind, "SelectedInstanceCount": 2}
-        return described
 
     # --- what can happen
     def choices(self):
@@ -111,9 +101,16 @@ class Play:
     def event(self):
         self.world.deliver(self.world.events.pop(self.random.randrange(len(self.world.events))))
 
-    def pick(self, name):
-        if self.world.sagemaker.jobs[name].status == "InProgress":
-            self.picked.setdefault(name, self.random.choice([P5, G5]))
+    def pick(self, name, kind=""):
+        """A job gets one of its types, and starts."""
+        job = self.world.sagemaker.jobs[name]
+        if job.status == "InProgress" and job.started is None:
+            job.start(self.world.clock.now)
+            job.selected = (kind or self.random.choice([P5, G5]), 2)
+
+    def may_run_on(self, name, kind):
+        job = self.world.sagemaker.jobs[name]
+        return job.started is None or job.selected[0] == kind
 
     def end_job(self, name):
         self.pick(name)
@@ -130,7 +127,7 @@ class Play:
         """The limits hold whatever a job gets; an item runs once at a time, and not again once it completed."""
         live = self.world.sagemaker.live()
         for kind, limit in LIMITS.items():
-            jobs = [name for name in live if self.picked.get(name, kind) == kind]
+            jobs = [name for name in live if self.may_run_on(name, kind)]
             assert len(jobs) <= limit, f"{len(jobs)} jobs may run on {kind}, {limit} are allowed"
         by_item = Counter(self.item(name) for name in live)
         assert not [item for item, count in by_item.items() if count > 1], f"an item runs twice at once: {by_item}"
@@ -172,7 +169,7 @@ class Play:
                 if world.sagemaker.jobs[name].status == "Stopping":
                     world.end_job(name, "Stopped")
                 else:
-                    self.picked.setdefault(name, G5)
+                    self.pick(name, G5)
                     world.end_job(name, "Completed")
                     self.completed[self.item(name)] += 1
             events, world.events = world.events, []
@@ -284,7 +281,7 @@ def test_a_job_keeps_the_slot_of_the_type_that_it_got_and_no_other(make_world, g
 
     let_all_try()
     (first,) = world.sagemaker.live()  # every job may take the one P5
-    fleet.picked[first] = got
+    fleet.pick(first, got)
     world.show()
     let_all_try()
     assert world.sagemaker.live() == [first]
