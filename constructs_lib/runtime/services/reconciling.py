@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reconciling"]
 
+_ALL_RULES = Rules()
 _ROUNDS = 4
 # A run that would begin later than this leaves the endpoint to the next invocation, which looks at it first.
 _BUDGET = 75.0
@@ -39,7 +40,7 @@ class Reconciling:
     """Brings endpoints to what was declared, one call a run."""
 
     means: KeeperMeans
-    rules: Rules = Rules()
+    rules: Rules = _ALL_RULES
 
     def run(self, names: Collection[str] = ()) -> int:
         """Run for endpoints, the longest unseen first; one that fails does not keep the others waiting.

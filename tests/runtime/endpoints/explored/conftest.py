@@ -243,7 +243,7 @@ class Model:
             elif not s.settled and not s.runs and s.status not in MOVING and not self.waits(item):
                 yield f"run finds nothing to do ({item.state})", self.judged(s, item.state)._replace(settled=True)
             return
-        call = Calling(action.call, action.name, self.now(s).timestamp())
+        call = Calling(action.call, action.name, self.now(s).timestamp() + len(item.calling))
         made = {*item.made, action.name} if action.call == "create config" else set(item.made)
         item = replace(item, calling=(*item.calling, call), made=tuple(sorted(made)))
         frozen = (action.call, action.name, json.dumps(action.request, sort_keys=True), call.at)
