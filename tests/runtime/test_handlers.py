@@ -140,6 +140,7 @@ def services(done):
         launching=SimpleNamespace(launch=note("launch"), stop=note("stop")),
         completion=SimpleNamespace(heard_of=note("heard of")),
         sweeping=SimpleNamespace(sweep=note("sweep"), execution_ended=note("execution ended")),
+        starting=SimpleNamespace(start=note("start")),
     )
 
 
@@ -165,6 +166,19 @@ def test_events_go_by_their_shape():
     assert [name for name, _ in done] == ["launch", "stop", "sweep", "heard of", "execution ended"]
     assert done[0][1] == done[1][1]
     assert [argument for _, argument in done[3:]] == ["a-1", "arn"]
+
+
+@pytest.mark.parametrize("noun", ["TrainingJob", "ProcessingJob", "HyperParameterTuningJob"])
+def test_the_end_of_every_kind_of_job_is_heard(noun):
+    done = []
+    event = {"source": "aws.sagemaker", "detail": {f"{noun}Name": "a-1", f"{noun}Status": "Completed"}}
+    assert launcher.route(event, services(done)) == {"job": "a-1"}
+    assert done == [("heard of", "a-1")]
+
+
+def test_a_start_on_a_plan_says_what_was_done():
+    event = {"action": "start", "plan": "arn", "machine": "m", "starts": ""}
+    assert launcher.route(event, services([])) == {"plan": "arn", "did": "start"}
 
 
 @pytest.mark.parametrize(

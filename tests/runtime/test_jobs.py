@@ -119,6 +119,17 @@ def test_the_create_is_called_once_and_its_answer_means(aws, jobs, request_of_a_
     assert aws.calls("CreateTrainingJob") == [request_of_a_job]
 
 
+@pytest.mark.parametrize("kind", ["processing", "tuning"])
+def test_the_calls_of_every_kind_are_its_own(aws, jobs, kind):
+    noun = JOB_KINDS[kind].noun
+    aws.planned = [{f"{noun}Name": "a-1", f"{noun}Arn": ARN, f"{noun}Status": "InProgress"}]
+    assert jobs.find(kind, "a-1").runs
+    jobs.stop(kind, "a-1")
+    assert [name for name, _ in aws.requests] == [f"Describe{noun}", f"Stop{noun}"]
+    aws.planned = [(400, "ResourceNotFound", "no")]
+    assert jobs.find(kind, "a-1") is None
+
+
 def test_every_error_that_the_model_gives_the_create_is_known_and_has_a_class(made):
     operation = made["create"].meta.service_model.operation_model("CreateTrainingJob")
     assert {shape.name for shape in operation.error_shapes} <= set(call_errors())

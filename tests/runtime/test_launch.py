@@ -70,6 +70,51 @@ def test_a_payload_with_an_unknown_word_is_refused_with_the_known_ones(change, w
         Launch.from_payload(PAYLOAD | change)
 
 
+STEPS = PAYLOAD | {
+    "since": 0,
+    "seconds": 100,
+    "reasons": ["paid"],
+    "then": [{"request": {"n": 2}, "seconds": 200}, {"request": {"n": 3}, "seconds": 300, "max_pending": 60}],
+}
+
+
+def test_each_step_has_its_request_its_name_and_the_time_of_the_one_after_it():
+    launches = [Launch.from_payload(STEPS | {"step": step}) for step in (1, 2, 3)]
+    assert [launch.wish.request.get("n") for launch in launches] == [None, 2, 3]
+    assert [launch.following_seconds for launch in launches] == [200, 300, 0]
+    assert [launch.wish.max_pending for launch in launches] == [None, None, 60]
+    assert [launch.wish.reasons for launch in launches] == [("paid",), (), ()]
+    assert len({launch.name for launch in launches}) == 3
+
+
+@pytest.mark.parametrize("action", ["launch", "stop"])
+def test_a_redrive_at_a_later_step_sends_the_machine_to_the_first_with_its_time(action):
+    launch = Launch.from_payload(STEPS | {"action": action, "step": 3, "entry": {"redrive": 1}, "earlier": [{"a": 1}]})
+    assert launch.anew == {"next": 1, "seconds": 100, "earlier": []}
+    assert (launch.identity.step, launch.earlier, launch.limit) == (1, (), None)
+
+
+def test_a_redrive_at_the_first_step_launches_it():
+    launch = Launch.from_payload(STEPS | {"action": "stop", "entry": {"redrive": 1}})
+    assert (launch.anew, launch.limit, launch.identity.redrive) == (None, None, 1)
+
+
+def test_a_step_of_a_redriven_launch_is_no_redrive():
+    launch = Launch.from_payload(STEPS | {"step": 2, "since": 1, "entry": {"redrive": 1}})
+    assert (launch.anew, launch.identity.step) == (None, 2)
+
+
+@pytest.mark.parametrize("step", [0, 4])
+def test_a_step_that_the_strategy_does_not_have_is_refused(step):
+    with pytest.raises(InvalidInputError, match="the strategy has 3"):
+        Launch.from_payload(STEPS | {"step": step})
+
+
+def test_steps_without_the_first_ones_time_are_refused():
+    with pytest.raises(InvalidInputError, match="lacks seconds"):
+        Launch.from_payload({key: value for key, value in STEPS.items() if key != "seconds"})
+
+
 @given(MARKS)
 def test_an_entrys_marks_come_back_from_the_table_unchanged(entry):
     plain = plain_entry(entry)

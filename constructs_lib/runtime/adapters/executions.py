@@ -56,6 +56,8 @@ class Executions:
         if record["end"] == RunEnd.COMPLETED:
             self._send(self._client.send_task_success, taskToken=token, output=output)
         else:
+            if len(output) > _LONGEST_CAUSE:  # the rows of the earlier steps have their records
+                output = json.dumps({key: value for key, value in record.items() if key != "earlier"})
             self.fail(token, record["end"], output)
 
     def go_on(self, token: str, following: Mapping[str, Any]) -> None:

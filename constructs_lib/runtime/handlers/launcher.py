@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from constructs_lib.model import InvalidInputError
 from constructs_lib.model.job_kinds import JOB_KINDS
 from constructs_lib.runtime.composition import RUN_TABLE, services, setting
-from constructs_lib.runtime.launch import Launch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +34,8 @@ def route(event: Mapping[str, Any], to: Services) -> dict[str, Any]:
     """
     match event:
         case {"action": "launch" | "stop" as action}:
+            from constructs_lib.runtime.launch import Launch  # noqa: PLC0415  events and sweeps do without
+
             launch = Launch.from_payload(event)
             act = to.launching.launch if action == "launch" else to.launching.stop
             return {"job": launch.name, "did": act(launch)}
