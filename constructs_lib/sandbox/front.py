@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.test import run_wsgi_app
 
+from .dynamodb import Items
 from .errors import SandboxError, ServiceError
 from .faults import Late
 from .protocol import Call, Response, error_response, read_call
@@ -91,6 +92,7 @@ class Front:
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
         self._dynamodb = threading.Lock()
+        self._items = Items(context)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer one HTTP request."""
@@ -135,7 +137,7 @@ class Front:
                     return self._ask_moto(environ)
             if call.service == "dynamodb":  # moto checks a condition and writes in two steps, DynamoDB in one
                 with self._dynamodb:
-                    return self._ask_moto(environ)
+                    return self._ask_tables(call, environ)
             return self._ask_moto(environ)
         except ServiceError as error:
             return error_response(call, error)
@@ -148,6 +150,13 @@ class Front:
         finally:
             if call.service in self.after:
                 self.after[call.service]()
+
+    def _ask_tables(self, call: Call, environ: dict[str, Any]) -> Response:
+        answer = self._items.answer(call)
+        if answer is None:
+            answer = self._ask_moto(environ)
+            self._items.learn(call, answer)
+        return answer
 
     def _ask_moto(self, environ: dict[str, Any]) -> Response:
         body, status, headers = run_wsgi_app(self._moto, environ, buffered=True)
