@@ -112,18 +112,13 @@ class Fleets:
                     self._free(slots.fleet, job)
 
     def _claim(self, launch: Launch, fleet: FleetEntry) -> bool:
-        mark = self.table.mark(launch.fleet_name, fleet.item.name)
+        name, item = launch.fleet_name, fleet.item.name
+        mine = {"job": launch.name, "digest": fleet.digest, "file": fleet.file, "run": fleet.run}
+        if self.table.claim(name, item, **mine):
+            return True
+        mark = self.table.mark(name, item)
         holder = mark.holder if mark is not None else None
-        over = holder if holder is not None and holder != launch.name and self._is_over(holder) else ""
-        return self.table.claim(
-            launch.fleet_name,
-            fleet.item.name,
-            job=launch.name,
-            digest=fleet.digest,
-            file=fleet.file,
-            run=fleet.run,
-            over=over,
-        )
+        return holder is not None and self._is_over(holder) and self.table.claim(name, item, **mine, over=holder)
 
     def _is_over(self, name: str) -> bool:
         row = self.rows.get(name)
