@@ -105,7 +105,7 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
         {"ErrorEquals": _named_ends(launch), "MaxAttempts": 0},
         {"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 8},
     ]
-    task = {
+    task: dict[str, Any] = {
         "Type": "Task",
         "Resource": f"arn:{launch.partition}:states:::lambda:invoke.waitForTaskToken",
         "Parameters": {"FunctionName": launch.launcher, "Payload": _payload(launch)},
@@ -113,7 +113,8 @@ def launcher_states(launch: Launch) -> dict[str, Any]:
         "Retry": retry,
         "Catch": [{"ErrorEquals": ["States.Timeout"], "ResultPath": "$.cause", "Next": name("Stop")}],
     }
-    task |= {"ResultPath": "$.run", "Next": name("Ended")} if launch.then else {"End": True}
+    follows: dict[str, Any] = {"ResultPath": "$.run", "Next": name("Ended")} if launch.then else {"End": True}
+    task |= follows
     states = {
         "Start": _start(launch),
         "Launch": task,

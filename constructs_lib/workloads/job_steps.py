@@ -157,7 +157,7 @@ def launch_of(
         )
         for step in steps
     )
-    types = {name for step in steps for name in types_in(step.request)}
+    types = {name for step in steps for name in types_in(step.request)} if limits else set()
     return Launch(
         kind=kind,
         request=first.request,

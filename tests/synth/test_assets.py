@@ -47,10 +47,14 @@ def test_the_asset_holds_the_four_packages_and_the_service_model_and_nothing_els
     }
     models = sorted(name for name in names if not name.startswith("constructs_lib/"))
     assert models == [
+        "models/application-autoscaling/2016-02-06/service-2.json.gz",
         "models/cloudformation/2010-05-15/service-2.json.gz",
         "models/dynamodb/2012-08-10/service-2.json.gz",
+        "models/ec2/2016-11-15/service-2.json.gz",
         "models/events/2015-10-07/service-2.json.gz",
+        "models/lambda/2015-03-31/service-2.json.gz",
         "models/sagemaker/2017-07-24/service-2.json.gz",
+        "models/service-quotas/2019-06-24/service-2.json.gz",
         "models/sns/2010-03-31/service-2.json.gz",
         "models/stepfunctions/2016-11-23/service-2.json.gz",
     ]
@@ -113,7 +117,7 @@ def test_every_handler_runs_from_the_unzipped_asset_alone(unzipped):
     said = json.loads(done.stdout)
     assert said["from"].startswith(str(unzipped))
     assert said["found"] == ["GPU-PL02"]
-    assert "launch, stop and sweep" in said["refused"]
+    assert "launch, stop, sweep, start and report" in said["refused"]
     assert not {"aws_cdk", "boto3", "constructs", "jsii", "yaml"} & set(said["modules"])
 
 

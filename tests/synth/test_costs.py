@@ -5,8 +5,9 @@ from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk.aws_stepfunctions import CfnStateMachine
 
-from constructs_lib import CapacityKit, InstancePreference, PreferenceTrainingJob
+from constructs_lib import CapacityKit, InstancePreference, PreferenceProcessingJob, PreferenceTrainingJob, TuningJob
 
 REFERENCE = {
     "image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/train:1",
@@ -31,6 +32,13 @@ def test_each_job_after_the_first_costs_exactly_one_kernel_request(stack, kernel
     before = kernel_requests()
     add_jobs(stack, range(1, 21))
     assert kernel_requests() - before == 20
+
+
+@pytest.mark.parametrize("construct", [PreferenceTrainingJob, PreferenceProcessingJob, TuningJob])
+def test_jsii_looks_through_few_members_for_each_job(construct):
+    order = construct.mro()
+    ours = order[: order.index(CfnStateMachine)]
+    assert sum(len([name for name in vars(one) if not name.startswith("__")]) for one in ours) <= 6
 
 
 def test_a_duration_that_jobs_share_is_read_once(stack, kernel_requests):
