@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import socket
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import botocore.session
 from botocore.config import Config
+from moto import backends
+from moto.core import responses
 from moto.core.base_backend import BackendDict
 from moto.core.config import default_user_config
 from moto.core.model_instances import reset_model_data
@@ -224,6 +227,7 @@ class Sandbox:
         default_user_config["iam"]["load_aws_managed_policies"] = True  # roles attach them
         patches = Patches()
         undo.callback(patches.undo)
+        _look_up_once(patches)
         undo.callback(self._wait_for_threads)
         undo.callback(self.clock.close)
 
@@ -315,6 +319,13 @@ class Sandbox:
             left += [thread.name] if thread.is_alive() else []
         if left:
             LOG.warning("still running after the sandbox stopped: %s", ", ".join(left))
+
+
+def _look_up_once(patches: Patches) -> None:
+    """Remember what moto looks up anew for every request: the folders of its services, and their operations."""
+    services = frozenset(backends.list_of_moto_modules())
+    patches.set(backends, "list_of_moto_modules", lambda: services)
+    patches.wrap(responses, "method_names_from_class", functools.cache)
 
 
 class _Quiet(MotoRequestHandler):  # type: ignore[misc]  # moto is untyped
