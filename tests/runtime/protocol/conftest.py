@@ -28,7 +28,6 @@ class Died(BaseException):
     """The Lambda was killed: nothing may catch it."""
 
 
-# The errors that a machine of ours never retries.
 NAMED_ENDS = set(RunEnd) - {RunEnd.COMPLETED, RunEnd.LAUNCHER_FAILED}
 
 
@@ -38,10 +37,7 @@ class Answered(NamedTuple):
 
 
 class Machine:
-    """Step Functions with one execution: a Launch state, retried; Next and Launch again; a Stop state; redrive.
-
-    ``more`` is what its payload says beside what every payload says; ``then`` are the steps after the first.
-    """
+    """Step Functions with one execution; ``more`` and ``then``, its further steps, go into its payload."""
 
     def __init__(self, world, steps=1, name="e", kind="training", **more):
         self.world, self.kind, self.more, self.arn = world, kind, more, EXECUTION + name
@@ -90,16 +86,14 @@ class Machine:
         return self.world.run(payload, token=self.token, made_for=self.launch)
 
     def lose_launcher(self):
-        """Step Functions misses the launcher's answer and invokes again."""
-        return self.task_failed(self.token)
+        return self.task_failed(self.token)  # Step Functions misses the launcher's answer and invokes again
+
+    def limit_fires(self):
+        self.since = self.redrive  # the state's own timeout: Stop notes the redrive count
+        return self.enter("stop")
 
     def aborted(self):
         self.end("ABORTED")
-
-    def limit_fires(self):
-        """The state's own timeout: Stop notes the redrive count, and Launch is entered to stop."""
-        self.since = self.redrive
-        return self.enter("stop")
 
     def end(self, status):
         self.status, self.phase = status, "ended"
@@ -238,6 +232,9 @@ class World:
         return self.machines[-1]
 
     def services(self, run):
+        def own(method, request):
+            return getattr(self, method)(**request)
+
         def stepfunctions(method, request):
             return self.states(method, **request)
 
@@ -256,12 +253,9 @@ class World:
             write=lambda line: self.lines.append(json.loads(line)),
             model=self.judge_model,
             approved=self.approved,
-            quotas=lambda: self.asked("quotas", run),
-            subnets=lambda: self.asked("ec2", run),
+            quotas=lambda: Client(run, "quotas", own),
+            subnets=lambda: Client(run, "ec2", own),
         )
-
-    def asked(self, service, run):
-        return Client(run, service, lambda method, request: getattr(self, method)(**request))
 
     def list_service_quotas(self, ServiceCode, MaxResults):  # noqa: N803  AWS's names
         if isinstance(self.quotas, ClientError):
@@ -271,8 +265,8 @@ class World:
     def describe_subnets(self, SubnetIds):  # noqa: N803  AWS's names
         if missing := [name for name in SubnetIds if name not in self.subnets]:
             raise self.refused("InvalidSubnetID.NotFound", f"{missing} does not exist")
-        zones = [self.subnets[name] for name in SubnetIds]
-        return {"Subnets": [{"AvailabilityZone": name, "AvailabilityZoneId": zone} for name, zone in zones]}
+        keys = ("AvailabilityZone", "AvailabilityZoneId")
+        return {"Subnets": [dict(zip(keys, self.subnets[name], strict=True)) for name in SubnetIds]}
 
     def states(self, method, **request):
         if method == "start_execution":
@@ -320,8 +314,7 @@ class World:
         self.runs.append(Run(self, lambda services: services.draining.allow()))
         return self.runs[-1]
 
-    def deliver(self, event):
-        return self.run(event)
+    deliver = run
 
     # --- what the world does by itself
     def arrive(self):
