@@ -167,13 +167,12 @@ def launch(tmp_path):
 
     def start(build, capacity=None, speed=300.0, name="Flow"):
         sandbox = Sandbox(speed=speed, capacity=Capacity.of(capacity or {}))
-        sandbox.start()
-        running.append(sandbox)
-        app = cdk.App(outdir=str(tmp_path / "cdk.out"))
-        environment = cdk.Environment(account=ACCOUNT, region=REGION)
-        build(cdk.Stack(app, name, env=environment))
-        # Deploying takes real time, not the scenario's.
+        # Starting and deploying take real time, not the scenario's.
         with sandbox.clock.held():
+            running.append(sandbox.start())
+            app = cdk.App(outdir=str(tmp_path / "cdk.out"))
+            environment = cdk.Environment(account=ACCOUNT, region=REGION)
+            build(cdk.Stack(app, name, env=environment))
             return deploy(sandbox, app, name)
 
     yield start
