@@ -84,9 +84,7 @@ def test_an_active_plan_starts_the_machine_once_with_the_window_that_is_usable(l
     assert len(call["name"]) <= 80
     # The last segment's end, whatever order AWS lists them in, and 30 minutes before it.
     usable = datetime.fromtimestamp(lab.start, UTC) + timedelta(days=3, minutes=-30)
-    assert json.loads(call["input"]) == {
-        "window": {"plan": ARN, "usable_until": usable.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    }
+    assert json.loads(call["input"]) == {"window": {"plan": ARN, "usable_until": usable.strftime("%Y-%m-%dT%H:%M:%SZ")}}
 
 
 @pytest.mark.parametrize("status", ["Expired", "Failed"])
