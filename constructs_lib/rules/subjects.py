@@ -28,7 +28,8 @@ class Kind(StrEnum):
     """The kinds of subject, each with the shape of its ``data`` and the keys of its ``about``."""
 
     TRAINING_JOB = "training-job"
-    """A CreateTrainingJob request, with or without TrainingJobName."""
+    """A CreateTrainingJob request, with or without TrainingJobName. about: ``Steps``, the number of steps of the launch
+    that it is one of, if there are several (of any kind of job)."""
     PROCESSING_JOB = "processing-job"
     """A CreateProcessingJob request, or the properties of AWS::SageMaker::ProcessingJob."""
     TUNING_JOB = "tuning-job"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aws_cdk import Acknowledgment, Validations
+
 from constructs_lib import facts
 from constructs_lib.model import InvalidInputError
 from constructs_lib.model.fields import check_lists, whole_seconds
@@ -189,6 +191,10 @@ class PreferenceProcessingJob(JobMachine):
             state_machine_name=state_machine_name,
             run_overrides=run_overrides,
         )
+        if cpu_last_resort:
+            # A template does not say what was declared, and the rules read templates too.
+            known = Acknowledgment(id="GpuCapacity::GPU-PL12", reason="cpu_last_resort declares the types without one")
+            Validations.of(self).acknowledge(known)
 
     @property
     def spec(self) -> ProcessingJobSpec:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from constructs_lib.rules import check
 from constructs_lib.rules.readers.document import read_document
 from constructs_lib.rules.readers.files import Input, Library, expand, read_inputs
 from constructs_lib.rules.readers.template import read_template
@@ -110,6 +111,17 @@ def test_the_requests_of_later_steps_are_read_and_found_where_they_stand():
     found = of(reading, Kind.TRAINING_JOB)
     assert [subject.data["RoleArn"] for subject in found] == ["one", "two", "three"]
     assert found[2].path.endswith("Parameters.Payload.then[1].request")
+    assert {subject.about["Steps"] for subject in found} == {3}
+
+
+def test_a_list_of_one_has_something_to_fall_back_to_in_a_launch_of_several_steps():
+    request = {"ResourceConfig": {"InstancePreferences": [{"InstanceType": "ml.p5.48xlarge", "InstanceCount": 1}]}}
+    for later, warned in (([], 1), ([{"seconds": 60, "request": request}], 0)):
+        payload = {"action.$": "$.action", "kind": "training", "request": request, "then": later}
+        task = TASK | {"Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken"}
+        machine = {"StartAt": "Launch", "States": {"Launch": task | {"Parameters": {"Payload": payload}}}}
+        reading = template({"M": {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"Definition": machine}}})
+        assert [finding.rule for finding in check(reading.subjects)].count("GPU-PL01") == warned
 
 
 def test_a_definition_that_is_no_json_is_unreadable_with_its_line():

@@ -42,6 +42,11 @@ def test_cpu_types_come_last_where_they_are_declared(make_processing, payload_of
     assert [entry["InstanceType"] for entry in cluster["InstancePreferences"]][-1] == "ml.c5.4xlarge"
 
 
+def test_a_declared_last_resort_is_acknowledged_for_the_rule_that_would_warn_of_it(make_processing, acknowledged):
+    assert set(acknowledged(make_processing(cpu_last_resort=[CPU]))) == {"GpuCapacity::GPU-PL12"}
+    assert acknowledged(make_processing("Plain")) == {}
+
+
 @pytest.mark.parametrize(
     ("props", "words"),
     [

@@ -133,9 +133,11 @@ def _launch(machine: _Machine, invoke: Any, where: tuple[str | int, ...]) -> Non
     """Read the requests that our launcher is given, of every step."""
     payload: Any = invoke.get("Payload") if isinstance(invoke, dict) else None
     if kind := _LAUNCHED.get(launched_kind(payload) or ""):
-        machine.add(kind, payload["request"], (*where, "Payload", "request"))
-        for index, request in enumerate(later_requests(payload)):
-            machine.add(kind, request, (*where, "Payload", "then", index, "request"))
+        later = later_requests(payload)
+        about = {"Steps": 1 + len(later)} if later else {}
+        machine.add(kind, payload["request"], (*where, "Payload", "request"), about=about)
+        for index, request in enumerate(later):
+            machine.add(kind, request, (*where, "Payload", "then", index, "request"), about=about)
 
 
 def _batch(machine: _Machine, service: str, action: str, request: Any, where: tuple[str | int, ...]) -> None:
