@@ -91,8 +91,6 @@ class Items:
             return None
         condition, update = form
         values = request.get("ExpressionAttributeValues", {})
-        if {"S": ""} in values.values():  # allowed or not, as the attribute is a key or none
-            return None
         table, item = self._find(request)
         old = {} if item is None else _attributes(item)
         if not condition(old, values):
@@ -100,7 +98,8 @@ class Items:
                 call, ServiceError("ConditionalCheckFailedException", "The conditional request failed")
             )
         new = update(old or request["Key"], values)
-        if len(str(new)) > _LARGE:
+        # An empty text is refused as a key, of an index too.
+        if len(str(new)) > _LARGE or any(new.get(name) == {"S": ""} for name in table.attribute_keys):
             return None
         table.put_item(new, overwrite=True)
         return _json({"Attributes": old} if returned == "ALL_OLD" and old else {})
