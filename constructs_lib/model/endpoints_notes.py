@@ -19,6 +19,7 @@ LATE = timedelta(seconds=360)
 """How long a call may still arrive after the run began that made it: the keeper's life, the call's, and the lag until
 everybody sees it."""
 CREATION = "create"
+_TAKEN = ("Creating", "Updating", "RollingBack")
 
 
 def noted(view: View, *, confirmed_only: bool = True) -> EndpointItem:  # noqa: PLR0911  one a kind of proof
@@ -43,7 +44,7 @@ def noted(view: View, *, confirmed_only: bool = True) -> EndpointItem:  # noqa: 
     if asked is None:
         return item
     if endpoint.status in MOVING:
-        return item if asked.seen else replace(item, asked=replace(asked, seen=endpoint.status != "Deleting"))
+        return item if asked.seen or endpoint.status not in _TAKEN else replace(item, asked=replace(asked, seen=True))
     if endpoint.status in BROKEN:
         return replace(item, asked=None)
     if endpoint.config == asked.config:

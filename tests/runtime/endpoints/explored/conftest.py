@@ -118,7 +118,8 @@ class Model:
         return "CapacityReservationConfig" in rows[0]
 
     def now(self, s):
-        return TIMES[s.time] + s.tick * WAIT
+        under_way = len(json.loads(s.item).get("calling", ()))  # no two calls are made at the same moment
+        return TIMES[s.time] + s.tick * WAIT + timedelta(seconds=under_way)
 
     def used(self, s):
         return s.count if s.status != "-" and self.on_plan(s.cfg) and not s.dead else 0
@@ -235,7 +236,8 @@ class Model:
 
     def run(self, s):
         item, action = self.decide(s)
-        seen = s._replace(rolled=(*s.rolled[:3], True)) if s.rolled and s.status in MOVING else s
+        known = item.asked is not None and s.rolled and item.asked.config == s.rolled[0]
+        seen = s._replace(rolled=(*s.rolled[:3], True)) if known and s.status in MOVING else s
         if action is None:
             kept = self.kept(item)
             if kept != s.item or seen != s:
@@ -243,7 +245,7 @@ class Model:
             elif not s.settled and not s.runs and s.status not in MOVING and not self.waits(item):
                 yield f"run finds nothing to do ({item.state})", self.judged(s, item.state)._replace(settled=True)
             return
-        call = Calling(action.call, action.name, self.now(s).timestamp() + len(item.calling))
+        call = Calling(action.call, action.name, self.now(s).timestamp())
         made = {*item.made, action.name} if action.call == "create config" else set(item.made)
         item = replace(item, calling=(*item.calling, call), made=tuple(sorted(made)))
         frozen = (action.call, action.name, json.dumps(action.request, sort_keys=True), call.at)

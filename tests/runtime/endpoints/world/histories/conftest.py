@@ -226,6 +226,7 @@ class History:
         for _ in range(self.random.randrange(1, 8)):
             calls = self.run()
             if calls == 0 and not self.busy() and not self.world.under_way:
+                self.check_alive()
                 break
         else:
             return
@@ -317,6 +318,11 @@ class History:
         blind = self.longer and not self.sagemaker.summary  # it cannot be seen whether the extension kept it
         return leaves or blind or self.downtime != "0" or now or self.odd or t - self.by_hand < HOUR
 
+    def check_alive(self):
+        endpoint = self.world.endpoint
+        dead = endpoint is not None and endpoint.live.plan == self.plan.arn and endpoint.live.dead
+        assert not (dead and self.open(self.plan, self.world.clock.now)), "it serves nothing, and nobody notices"
+
     def check_gone(self):
         assert self.foreign or self.world.endpoint is None, "D4 an endpoint is there after the tear-down"
         left = {name for name in self.sagemaker.configs if name.startswith("chat-")}
@@ -331,6 +337,8 @@ class History:
         if self.model in self.sagemaker.bad or self.odd or "on_expiry_now" in item.overrides:
             return  # nothing good can come of it; what must not happen is checked all along
         now, back = self.world.clock.now, item.rolled_back
+        tried = {name for name, _ in self.sagemaker.rollbacks}
+        assert back is None or back.config in tried, "D7 what never failed is given up"
         if self.open(plan, now):
             assert endpoint is not None or plan.others == plan.total, f"not there: {item}"
             if endpoint is None or item.state == "NoHeadRoom" or back:

@@ -21,7 +21,7 @@ WINDOWS += [(f"sagemaker.{name}", "before") for name in LOOKS]
 DEFECTS = {
     "segments": "D2",
     "marker": "D5",
-    "confirmed": "RolledBack",
+    "confirmed": "D7",
     "last_resort": "D2",
     "spare_used": "D3",
     "legal_states": "D6",
