@@ -87,7 +87,8 @@ class SageMaker:
         self.lead, self.expired, self.active_at = 60 * MINUTE, "InService", "CreateEndpointConfig"
         self.full_plan, self.summary, self.extension = "rolls back", True, "keeps"
         self.on_demand, self.bad = True, set()  # whether there is capacity; models that never come into service
-        self.broken, self.log, self.rollbacks, self.calls = [], [], [], Counter()
+        self.broken, self.log, self.calls = [], [], Counter()
+        self.updates, self.rollbacks = [], []  # what was asked for, and the numbers of what was rolled back
         self.careful = True  # calls that arrive late are judged by what they break only
 
     def plan(self, name, *segments, **more):
@@ -298,12 +299,12 @@ class SageMaker:
         self.judge(fleet.plan, extra)
         if fleet.plan and fleet.plan == old.plan and self.careful and fleet.size > old.size + self.free(fleet.plan):
             self.note("C1 the new fleet is larger than the plan")
-        key = (fleet.config, self.zone())
+        number = len(self.updates)
         self.log.append((self.clock.now, "update", endpoint.name, fleet.plan))
         ok = self.fits(fleet.plan, extra) and not self.bad & _models(config)
         endpoint.status, endpoint.coming, endpoint.failure = "Updating", fleet, ""
         endpoint.extra = extra if self.fits(fleet.plan, extra) else 0
-        self.updates.append(key)
+        self.updates.append(fleet.config)
 
         def done():
             endpoint.extra = 0
@@ -312,7 +313,7 @@ class SageMaker:
                 self.show_death(endpoint)
                 return
             endpoint.status, endpoint.coming = "RollingBack", None
-            self.rollbacks.append(key)
+            self.rollbacks.append(number)
             self.later(endpoint, "rollback", back)
 
         def back():
@@ -321,13 +322,6 @@ class SageMaker:
 
         waits = not ok and self.full_plan == "waits"
         self.later(endpoint, "update" if ok or waits else "scale", done)
-
-    def zone(self):
-        return tuple(bool(plan.running(self.clock.now, self.lead)) for plan in self.plans.values())
-
-    @property
-    def updates(self):
-        return self.__dict__.setdefault("_updates", [])
 
     def _UpdateEndpointWeightsAndCapacities(self, request):  # noqa: N802
         endpoint = self.idle(request["EndpointName"])

@@ -118,8 +118,7 @@ class Model:
         return "CapacityReservationConfig" in rows[0]
 
     def now(self, s):
-        under_way = len(json.loads(s.item).get("calling", ()))  # no two calls are made at the same moment
-        return TIMES[s.time] + s.tick * WAIT + timedelta(seconds=under_way)
+        return TIMES[s.time] + s.tick * WAIT + timedelta(seconds=s.faults)  # no call is made when an older one died
 
     def used(self, s):
         return s.count if s.status != "-" and self.on_plan(s.cfg) and not s.dead else 0

@@ -6,7 +6,6 @@ The oracles are here too; each says in its own words what was broken.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -33,7 +32,7 @@ class History:
         self.random, self.world, self.sagemaker = random.Random(seed), world, world.sagemaker
         self.epoch, self.faulted, self.deleted, self.by_hand, self.odd = 0, -1e9, False, -1e9, False
         self.longer = False
-        self.model, self.retired, self.seen_updates, self.tried = "m1", 0, 0, Counter()
+        self.model, self.retired, self.asked = "m1", 0, []
         self.set_up()
 
     # --- the setting
@@ -93,6 +92,7 @@ class History:
         if answer is None or answer["Status"] == "FAILED":
             self.world.faults.clear()
             self.world.deploy(self.declaration())
+        self.check_repeats()
 
     def change_model(self):
         self.model = f"m{self.random.randrange(1, 5)}"
@@ -137,7 +137,7 @@ class History:
         self.sagemaker.handle(
             "UpdateEndpoint", {"EndpointName": "chat", "EndpointConfigName": "hand", "DeploymentConfig": policy}
         )
-        self.sagemaker.updates.pop()
+        self.asked.append(("by hand", self.world.clock.now))
         self.sagemaker.careful = True
 
     def system_update(self):
@@ -156,6 +156,7 @@ class History:
         if self.world.clock.now < last[1] - EARLY - 2 * MARGIN and self.plan.said == "":
             last[1] += 24 * HOUR
             self.longer = True
+            self.epoch += 1
 
     def shrinks(self):
         if self.plan.total > 1 and self.plan.others < self.plan.total - 1:
@@ -294,15 +295,13 @@ class History:
                 raise AssertionError("D9 an endpoint that serves is deleted for no reason")
 
     def check_repeats(self):
-        world, updates = self.world, self.sagemaker.updates
-        for config, _ in updates[self.seen_updates :]:
-            key = (config, self.phase(), self.epoch)
-            failed = any(name == config and at == key[1:] for name, at in self.tried)
-            assert not failed or world.lost, "D5 a rolled-back update is tried again"
-            world.lost -= bool(failed)
-        self.seen_updates = len(updates)
-        for config, _ in self.sagemaker.rollbacks[sum(self.tried.values()) :]:
-            self.tried[config, (self.phase(), self.epoch)] += 1
+        updates = self.sagemaker.updates
+        for number in range(len(self.asked), len(updates)):
+            key = (updates[number], self.phase(), self.epoch)
+            failed = any(self.asked[each] == key for each in self.sagemaker.rollbacks if each < number)
+            assert not failed or self.world.lost, "D5 a rolled-back update is tried again"
+            self.world.lost -= bool(failed)
+            self.asked.append(key)
 
     def may_expire(self, t, arn):
         keeps = self.expiry == "keep" or (self.expiry != "delete" and self.last == "keep")
@@ -315,7 +314,7 @@ class History:
             end - EARLY - MARGIN - 1 <= t <= end for _, end in plan.segments
         )  # fmt: skip
         now = "on_expiry_now" in (self.world.item.overrides if self.world.item else {})
-        blind = self.longer and not self.sagemaker.summary  # it cannot be seen whether the extension kept it
+        blind = not self.sagemaker.summary  # whether it outlived the end of a segment cannot be seen
         return leaves or blind or self.downtime != "0" or now or self.odd or t - self.by_hand < HOUR
 
     def check_alive(self):
@@ -337,7 +336,7 @@ class History:
         if self.model in self.sagemaker.bad or self.odd or "on_expiry_now" in item.overrides:
             return  # nothing good can come of it; what must not happen is checked all along
         now, back = self.world.clock.now, item.rolled_back
-        tried = {name for name, _ in self.sagemaker.rollbacks}
+        tried = {self.sagemaker.updates[number] for number in self.sagemaker.rollbacks}
         assert back is None or back.config in tried, "D7 what never failed is given up"
         if self.open(plan, now):
             assert endpoint is not None or plan.others == plan.total, f"not there: {item}"
