@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from aws_cdk import (
     Acknowledgment,
@@ -33,12 +32,11 @@ from constructs_lib.shared.cdk_values import role_arn
 from constructs_lib.shared.functions import TESTED_RUNTIME, RuntimeCode
 from constructs_lib.shared.policies import allow, assumed_by
 from constructs_lib.shared.role_maker import RoleMaker, late
-from constructs_lib.shared.scopes import stack_of
+from constructs_lib.shared.scopes import OnePerStack, stack_of
 from constructs_lib.workloads.endpoint_roles import WHY_WIDE, Kept, keeper_statements, resource_statements
 from constructs_lib.workloads.endpoint_settings import whole_seconds
 
 if TYPE_CHECKING:
-    from aws_cdk import Stack
     from aws_cdk.interfaces.aws_iam import IManagedPolicyRef
     from aws_cdk.interfaces.aws_sns import ITopicRef
 
@@ -53,7 +51,7 @@ _MINUTES = range(1, 16)
 _LOG_RETENTION_DAYS = 365
 _NOT_IN_TAGS = re.compile(r"[^\w\s.:/=+@-]")
 _TAG_MAX = 256
-_keepers: WeakKeyDictionary[Stack, EndpointKeeper] = WeakKeyDictionary()
+_keepers: OnePerStack[EndpointKeeper] = OnePerStack("EndpointKeeper", "keeper", KEEPER_ID, before="the first endpoint")
 
 
 class EndpointKeeper(Construct):
@@ -117,20 +115,11 @@ class EndpointKeeper(Construct):
         schedule_role: Role | None = None,
         permissions_boundary: IManagedPolicyRef | str | None = None,
     ) -> None:
-        stack = stack_of(scope)
-        if construct_id != KEEPER_ID or scope is not stack.stack:
-            raise InvalidInputError(
-                f"EndpointKeeper: a keeper stands directly in its stack and has the id {KEEPER_ID!r}; "
-                f"{construct_id!r} in {scope.node.path!r} was asked for"
-            )
-        if stack.stack in _keepers:
-            raise InvalidInputError(
-                f"EndpointKeeper: the stack {stack.path!r} has its keeper already; make yours before the first endpoint"
-            )
+        stack = _keepers.place(scope, construct_id)
         self.period_seconds = _period(period)
         topic = None if notices is None else topic_arn("notices", notices)
         super().__init__(scope, construct_id)
-        _keepers[stack.stack] = self
+        _keepers.keep(stack, self)
         self._stack, self._place, self._kept, self._topic = stack, stack.place, Kept(), topic
         self._owners = _NOT_IN_TAGS.sub("-", stack.name)[: _TAG_MAX // 2] + "/"
         self._roles = RoleMaker(stack.stack, WHY_WIDE, permissions_boundary, policy_name="Endpoints")
@@ -166,8 +155,7 @@ class EndpointKeeper(Construct):
     @staticmethod
     def of(scope: Construct) -> EndpointKeeper:
         """Return the keeper of the stack that ``scope`` is in, made now if it has none."""
-        stack = stack_of(scope).stack
-        return _keepers[stack] if stack in _keepers else EndpointKeeper(stack)
+        return _keepers.of(scope) or EndpointKeeper(stack_of(scope).stack)
 
     def tell(self, topic: ITopicRef | str) -> None:
         """Publish the stack's notices and alarms to a topic.
@@ -303,11 +291,13 @@ class EndpointKeeper(Construct):
 
     def _pattern(self) -> dict[str, Any]:
         ours = self._stack.prefix.lower()
-        names = [{"prefix": ours} if name.startswith(ours) else name for name in self._kept.endpoints]
+        own = {"prefix": ours}
+        names = [own if name.startswith(ours) else name for name in self._kept.endpoints]
         return {
             "source": ["aws.sagemaker"],
             "detail-type": ["SageMaker Endpoint State Change"],
-            "detail": {"EndpointName": [name for at, name in enumerate(names) if name not in names[:at]]},
+            # A pattern needs a name, also when no endpoint is declared any more.
+            "detail": {"EndpointName": [name for at, name in enumerate(names) if name not in names[:at]] or [own]},
         }
 
     def _alarm(self) -> aws_cloudwatch.CfnAlarm:

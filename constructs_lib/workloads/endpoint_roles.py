@@ -77,13 +77,9 @@ def keeper_statements(
     Source: Service Authorization Reference, SageMaker: CreateEndpoint and UpdateEndpoint are authorized on the endpoint
     and on its configuration.
     """
-    endpoints, configs = _endpoints(place, kept), _configs(place, kept)
     ours = {"StringLike": {f"aws:ResourceTag/{OWNER_TAG}": f"{owners}*"}}
     return [
-        allow(_sagemaker("CreateEndpoint", "UpdateEndpoint"), endpoints + configs),
-        allow(_sagemaker("UpdateEndpointWeightsAndCapacities"), endpoints),
-        allow(_sagemaker("CreateEndpointConfig"), configs),
-        allow(_sagemaker("AddTags"), endpoints + configs),
+        *_making(place, kept),
         allow(_sagemaker("DeleteEndpoint", "DeleteEndpointConfig"), _any(place, "endpoint", "endpoint-config"), ours),
         *_looking(place),
         allow([f"dynamodb:{verb}" for verb in ("GetItem", "UpdateItem", "Scan")], [table]),
@@ -104,6 +100,19 @@ def resource_statements(place: Place, *, stack_id: str, table: str, keeper: str,
         # A rollback bears no mark: the function asks for its own stack's status.
         allow(["cloudformation:DescribeStacks"], [stack_id]),
         _logs(log_group),
+    ]
+
+
+def _making(place: Place, kept: Kept) -> list[Statement]:
+    if not kept.endpoints:
+        # The last one was taken out of the stack: IAM refuses a statement without a resource.
+        return []
+    endpoints, configs = _endpoints(place, kept), _configs(place, kept)
+    return [
+        allow(_sagemaker("CreateEndpoint", "UpdateEndpoint"), endpoints + configs),
+        allow(_sagemaker("UpdateEndpointWeightsAndCapacities"), endpoints),
+        allow(_sagemaker("CreateEndpointConfig"), configs),
+        allow(_sagemaker("AddTags"), endpoints + configs),
     ]
 
 

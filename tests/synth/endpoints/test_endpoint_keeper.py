@@ -54,6 +54,17 @@ def test_changes_of_our_endpoints_wake_the_keeper_and_others_do_not(make_endpoin
     assert rule["EventPattern"]["detail-type"] == ["SageMaker Endpoint State Change"]
 
 
+def test_a_keeper_whose_last_endpoint_was_taken_out_of_the_stack_can_be_deployed(stack, template, of_type):
+    EndpointKeeper(stack)
+    made = template()
+    (rule,) = of_type(made, "AWS::Events::Rule").values()
+    assert rule["EventPattern"]["detail"] == {"EndpointName": [{"prefix": "serving-"}]}
+    statements = policy_of(made, "Keeper")
+    assert all(statement["Resource"] for statement in statements)
+    assert any("sagemaker:DeleteEndpoint" in statement["Action"] for statement in statements)
+    assert not any("sagemaker:CreateEndpoint" in statement["Action"] for statement in statements)
+
+
 def names_of(statements, resolved, *verbs):
     """Return what the SageMaker actions that begin so are allowed on, and on what condition."""
     return {
