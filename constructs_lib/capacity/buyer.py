@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from aws_cdk import Acknowledgment, Token, Validations, aws_lambda, aws_logs, aws_scheduler
 from constructs import Construct
 
 from constructs_lib.capacity.approval import topic_arn
 from constructs_lib.capacity.buyer_roles import WHY_WIDE, Served, buyer_statements, watcher_statements
-from constructs_lib.model import InvalidInputError
 from constructs_lib.model.purchase_timing import BUYER_TIMEOUT, MAXIMUM_EVENT_AGE
 from constructs_lib.shared.cdk_values import role_arn
 from constructs_lib.shared.functions import TESTED_RUNTIME, RuntimeCode
 from constructs_lib.shared.policies import allow, assumed_by
 from constructs_lib.shared.role_maker import RoleMaker, late
-from constructs_lib.shared.scopes import stack_of
+from constructs_lib.shared.scopes import OnePerStack, stack_of
 
 if TYPE_CHECKING:
-    from aws_cdk import Stack
     from aws_cdk.interfaces.aws_iam import IManagedPolicyRef
     from aws_cdk.interfaces.aws_sns import ITopicRef
 
@@ -33,7 +30,7 @@ BUYER_ID = "GpuCapacityBuyer"
 _LOG_RETENTION_DAYS = 365
 _WATCHER_SECONDS = 60
 _WATCH = "rate(5 minutes)"
-_buyers: WeakKeyDictionary[Stack, CapacityBuyer] = WeakKeyDictionary()
+_buyers: OnePerStack[CapacityBuyer] = OnePerStack("CapacityBuyer", "buyer", BUYER_ID, before="the first plan")
 
 
 class CapacityBuyer(Construct):
@@ -87,18 +84,9 @@ class CapacityBuyer(Construct):
         notices: ITopicRef | str | None = None,
         permissions_boundary: IManagedPolicyRef | str | None = None,
     ) -> None:
-        stack = stack_of(scope)
-        if construct_id != BUYER_ID or scope is not stack.stack:
-            raise InvalidInputError(
-                f"CapacityBuyer: a buyer stands directly in its stack and has the id {BUYER_ID!r}; "
-                f"{construct_id!r} in {scope.node.path!r} was asked for"
-            )
-        if stack.stack in _buyers:
-            raise InvalidInputError(
-                f"CapacityBuyer: the stack {stack.path!r} has its buyer already; make your own before the first plan"
-            )
+        stack = _buyers.place(scope, construct_id)
         super().__init__(scope, construct_id)
-        _buyers[stack.stack] = self
+        _buyers.keep(stack, self)
         self._place, self._stack_id = stack.place, stack.stack.stack_id
         self._served = Served({}, {})
         self._roles = RoleMaker(stack.stack, WHY_WIDE, permissions_boundary, policy_name="Purchases")
@@ -127,8 +115,7 @@ class CapacityBuyer(Construct):
     @staticmethod
     def of(scope: Construct) -> CapacityBuyer:
         """Return the buyer of the stack that ``scope`` is in, made now if it has none."""
-        stack = stack_of(scope).stack
-        return _buyers[stack] if stack in _buyers else CapacityBuyer(stack)
+        return _buyers.of(scope) or CapacityBuyer(stack_of(scope).stack)
 
     @cached_property
     def service_token(self) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from aws_cdk import Stack
 
-from constructs_lib.model import is_unresolved
+from constructs_lib.model import InvalidInputError, is_unresolved
 from constructs_lib.model.naming import stack_prefix
 from constructs_lib.shared.policies import Place
 
 if TYPE_CHECKING:
     from constructs import Construct, IConstruct
 
-__all__ = ["StackInfo", "path_of", "stack_of"]
+__all__ = ["OnePerStack", "StackInfo", "path_of", "stack_of"]
+
+Shared = TypeVar("Shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +78,48 @@ def _read(stack: Stack) -> StackInfo:
     place = Place(partition=stack.partition, region=stack.region, account=stack.account)
     known = path if is_unresolved(name) else name
     return StackInfo(stack=stack, name=known, path=path, place=place, root=stack.node.root)
+
+
+class OnePerStack(Generic[Shared]):
+    """What a stack has one of, standing directly in it under a fixed id.
+
+    Parameters
+    ----------
+    kind, noun : str
+        The construct's class, and what people call it.
+    construct_id : str
+    before : str
+        What makes one if there is none.
+    """
+
+    def __init__(self, kind: str, noun: str, construct_id: str, *, before: str) -> None:
+        self._kind, self._noun, self._id, self._before = kind, noun, construct_id, before
+        self._made: WeakKeyDictionary[Stack, Shared] = WeakKeyDictionary()
+
+    def place(self, scope: Construct, construct_id: str) -> StackInfo:
+        """Return the stack in which a new one may stand at ``scope``.
+
+        Raises
+        ------
+        InvalidInputError
+            If it would stand elsewhere or under another id, or the stack has one.
+        """
+        stack = stack_of(scope)
+        if construct_id != self._id or scope is not stack.stack:
+            raise InvalidInputError(
+                f"{self._kind}: a {self._noun} stands directly in its stack and has the id {self._id!r}; "
+                f"{construct_id!r} in {scope.node.path!r} was asked for"
+            )
+        if stack.stack in self._made:
+            raise InvalidInputError(
+                f"{self._kind}: the stack {stack.path!r} has its {self._noun} already; make your own before {self._before}"
+            )
+        return stack
+
+    def keep(self, stack: StackInfo, made: Shared) -> None:
+        """Remember the one of a stack."""
+        self._made[stack.stack] = made
+
+    def of(self, scope: Construct) -> Shared | None:
+        """Return the one of the stack that ``scope`` is in, if it was made."""
+        return self._made.get(stack_of(scope).stack)

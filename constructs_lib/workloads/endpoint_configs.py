@@ -63,9 +63,10 @@ class RequestedEndpointConfig(CfnEndpointConfig):
         judge(scope, [Subject(Kind.ENDPOINT_CONFIG, seen, path=path, carrier=Carrier.TEMPLATE)], plans)
         approvals(stack_of(scope).root).use(path, types_in(request))
         typed = {_word_by_word(name, "_"): _cased(value) for name, value in request.items()}
-        known = {name: value for name, value in typed.items() if name in _members()}
-        labels = [{"key": key, "value": value} for key, value in sorted((tags or {}).items())]
-        super().__init__(scope, construct_id, **known, **({"tags": labels} if labels else {}))
+        known: dict[str, Any] = {name: value for name, value in typed.items() if name in _members()}
+        if tags:
+            known["tags"] = [{"key": key, "value": value} for key, value in sorted(tags.items())]
+        super().__init__(scope, construct_id, **known)
         self._request = request
         if overrides:
             self.add_override("Properties", {name: request[name] for name in overrides if name in request})

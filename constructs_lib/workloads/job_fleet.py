@@ -248,7 +248,9 @@ class _Judge:
 
 
 def _require_limits(per_type: Mapping[str, int], at_once: int | None, tolerated: int, stop_after: int | None) -> None:
-    whole = {f"max_concurrency_per_type[{kind!r}]": (limit, 1) for kind, limit in per_type.items()}
+    whole: dict[str, tuple[int | None, int]] = {
+        f"max_concurrency_per_type[{kind!r}]": (limit, 1) for kind, limit in per_type.items()
+    }
     whole |= {
         "max_concurrency": (at_once, 1),
         "tolerated_failures": (tolerated, 0),

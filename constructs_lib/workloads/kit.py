@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakKeyDictionary
 
-from aws_cdk import Acknowledgment, Stack, Validations, aws_iam, aws_logs
+from aws_cdk import Acknowledgment, Validations, aws_iam, aws_logs
 from aws_cdk.aws_dynamodb import CfnTable
 from aws_cdk.aws_stepfunctions import CfnStateMachine
 from constructs import Construct
 
-from constructs_lib.model import InvalidInputError, name_prefix
+from constructs_lib.model import name_prefix
 from constructs_lib.shared.cdk_values import role_arn
 from constructs_lib.shared.functions import TESTED_RUNTIME
 from constructs_lib.shared.policies import assumed_by
 from constructs_lib.shared.role_maker import RoleMaker
-from constructs_lib.shared.scopes import stack_of
+from constructs_lib.shared.scopes import OnePerStack, stack_of
 from constructs_lib.workloads.access import JobAccess
 from constructs_lib.workloads.approved import ApprovedTypes
 from constructs_lib.workloads.launcher import Launcher, run_table
@@ -38,7 +37,7 @@ __all__ = ["KIT_ID", "CapacityKit"]
 
 KIT_ID = "GpuCapacity"
 _LOG_RETENTION_DAYS = 365
-_kits: WeakKeyDictionary[Stack, CapacityKit] = WeakKeyDictionary()
+_kits: OnePerStack[CapacityKit] = OnePerStack("CapacityKit", "kit", KIT_ID, before="the first job")
 
 
 class CapacityKit(Construct):
@@ -95,18 +94,9 @@ class CapacityKit(Construct):
         permissions_boundary: IManagedPolicyRef | str | None = None,
         shared_data: Sequence[str] = (),
     ) -> None:
-        stack = stack_of(scope)
-        if construct_id != KIT_ID or scope is not stack.stack:
-            raise InvalidInputError(
-                f"CapacityKit: a kit stands directly in its stack and has the id {KIT_ID!r}; "
-                f"{construct_id!r} in {scope.node.path!r} was asked for"
-            )
-        if stack.stack in _kits:
-            raise InvalidInputError(
-                f"CapacityKit: the stack {stack.path!r} has its kit already; make your own before the first job"
-            )
+        stack = _kits.place(scope, construct_id)
         super().__init__(scope, construct_id)
-        _kits[stack.stack] = self
+        _kits.keep(stack, self)
         self._stack, self._place = stack, stack.place
         self.launcher_name = self._named("launcher")
         self._given_execution_role, self._given_machine_role = execution_role, machine_role
@@ -125,8 +115,7 @@ class CapacityKit(Construct):
     @staticmethod
     def of(scope: Construct) -> CapacityKit:
         """Return the kit of the stack that ``scope`` is in, made now if it has none."""
-        stack = stack_of(scope).stack
-        return _kits[stack] if stack in _kits else CapacityKit(stack, KIT_ID)
+        return _kits.of(scope) or CapacityKit(stack_of(scope).stack)
 
     @property
     def name_prefix(self) -> str:
