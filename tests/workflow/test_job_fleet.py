@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import time
 from collections import Counter
 
 import aws_cdk as cdk
@@ -142,3 +143,36 @@ def test_a_fleet_stops_when_more_jobs_failed_than_it_bears(launch):
     assert (ended["error"], answer["stopped"]) == ("JobsFailed", "States.ExceedToleratedFailureThreshold")
     assert answer["not_started"] > 20
     assert answer["ends"]["AlgorithmError"] >= 3
+
+
+def ended_within(flow, arn, minutes):
+    deadline = time.monotonic() + 60 * minutes
+    while (found := flow.execution(arn))["status"] == "RUNNING":
+        assert time.monotonic() < deadline, f"still running after {minutes} minutes"
+        time.sleep(0.5)
+    return found
+
+
+def test_two_thousand_jobs_all_end_within_their_limits_and_a_rerun_starts_none(launch):
+    """2,000 jobs through the launcher's own code; a second run sees 2,000 marks and creates nothing."""
+    jobs = [spec(f"job-{i}", hyperparameters={"number": str(i)}) for i in range(2000)]
+    fleet = fleet_of(jobs, max_concurrency_per_type={P5: 12, P4D: 16}, max_concurrency=20)
+    # Fewer of the first type than the fleet may use: both are won.
+    flow = launch(fleet, {"types": {P5: 8, P4D: 100}, "job": QUICK}, speed=600)
+    began = time.monotonic()
+    answer = answer_of(ended_within(flow, flow.start(), 12))
+    took = time.monotonic() - began
+    assert (answer["status"], answer["completed"], answer["ends"]) == ("Completed", 2000, {"Completed": 2000})
+    names = all_jobs(flow)
+    ran = Counter(flow.job(name)["HyperParameters"]["number"] for name in names)
+    assert ran == Counter({str(i): 1 for i in range(2000)})
+    most = peaks(flow)
+    assert most[P5] <= 12
+    assert most[P4D] <= 16
+    assert min(most[P5], most[P4D]) > 1, "jobs never ran side by side on both types: the test shows nothing"
+    again = answer_of(ended_within(flow, flow.start(), 6))
+    assert (again["status"], again["completed_before"]) == ("Completed", 2000)
+    assert len(all_jobs(flow)) == 2000
+    print(
+        f"\n2,000 jobs in {took:.0f} s, a rerun in {time.monotonic() - began - took:.0f} s; most at once {dict(most)}"
+    )
