@@ -164,7 +164,7 @@ class Model:
         if s.status == "-":
             return s, "refused"
         if s.cfg == "mine":
-            s = s._replace(flag="D8 a foreign endpoint is touched")
+            return s._replace(flag="D8 a foreign endpoint is touched"), "done"
         if s.status in MOVING:
             # A call that nobody waited for may have come in between: then no reading could have known better.
             return (s if self.scene.late else s._replace(flag="D6 a call before a legal state")), "throttled"
@@ -235,7 +235,7 @@ class Model:
 
     def run(self, s):
         item, action = self.decide(s)
-        known = item.asked is not None and s.rolled and item.asked.config == s.rolled[0]
+        known = item.asked is not None and s.rolled and (item.asked.config, item.asked.source) == (s.rolled[0], s.cfg)
         seen = s._replace(rolled=(*s.rolled[:3], True)) if known and s.status in MOVING else s
         if action is None:
             kept = self.kept(item)

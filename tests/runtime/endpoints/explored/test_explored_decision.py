@@ -20,6 +20,7 @@ BREAKS = {
     "fenced": (SHORT | {"late": True, "changes": 0}, ("D3", "D4")),
     "ours_only": (SHORT | {"foreign": True}, "D8"),
 }
+QUICK = ("revive", "within_plan", "ours_only")
 SCENES = {
     "on demand": {},
     "delete": {"on_expiry": "delete"},
@@ -47,7 +48,9 @@ def test_the_decision_holds_in_every_interleaving(explored, scene):
     assert broken is None, "\n".join(broken)
 
 
-@pytest.mark.parametrize("without", BREAKS)
+@pytest.mark.parametrize(
+    "without", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in BREAKS]
+)
 def test_each_rule_is_needed(explored, without):
     scene, broken = BREAKS[without]
     _, trace = explored(scene, without)

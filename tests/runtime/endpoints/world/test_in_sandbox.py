@@ -123,6 +123,7 @@ def go(world, until, served=None):
     return missed
 
 
+@pytest.mark.slow
 def test_no_request_is_lost_while_the_model_changes_and_the_endpoint_moves(make):
     world = make()
     box, start = world.sagemaker, world.clock.now
@@ -153,6 +154,7 @@ def test_a_new_model_on_a_plan_that_is_used_whole_costs_an_instance_for_a_while_
     assert world.item.state == "InService"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("switch", "reading"), READINGS, ids=str)
 @pytest.mark.parametrize("action", ["delete", "to_on_demand"])
 def test_every_reading_of_what_is_unknown_gives_a_safe_life(make, switch, reading, action):

@@ -318,9 +318,11 @@ class History:
         return leaves or blind or self.downtime != "0" or now or self.odd or t - self.by_hand < HOUR
 
     def check_alive(self):
-        endpoint = self.world.endpoint
+        endpoint, seen = self.world.endpoint, self.world.item.plan["status"]
         dead = endpoint is not None and endpoint.live.plan == self.plan.arn and endpoint.live.dead
-        assert not (dead and self.open(self.plan, self.world.clock.now)), "it serves nothing, and nobody notices"
+        assert not (dead and seen == "Active" and self.open(self.plan, self.world.clock.now)), (
+            "it serves nothing, and nobody notices"
+        )
 
     def check_gone(self):
         assert self.foreign or self.world.endpoint is None, "D4 an endpoint is there after the tear-down"
