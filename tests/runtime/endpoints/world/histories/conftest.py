@@ -318,11 +318,10 @@ class History:
         return leaves or blind or self.downtime != "0" or now or self.odd or t - self.by_hand < HOUR
 
     def check_alive(self):
-        endpoint, seen = self.world.endpoint, self.world.item.plan["status"]
+        endpoint, item = self.world.endpoint, self.world.item
         dead = endpoint is not None and endpoint.live.plan == self.plan.arn and endpoint.live.dead
-        assert not (dead and seen == "Active" and self.open(self.plan, self.world.clock.now)), (
-            "it serves nothing, and nobody notices"
-        )
+        content = item.plan["status"] == "Active" and item.state == "InService"
+        assert not (dead and content and self.open(self.plan, self.world.clock.now)), "it serves nothing, unnoticed"
 
     def check_gone(self):
         assert self.foreign or self.world.endpoint is None, "D4 an endpoint is there after the tear-down"
