@@ -25,7 +25,8 @@ def scale(args: argparse.Namespace) -> int:
         table, item = kept.one(args)
         declared = sum(counts_of(item.declared.config).values())
         wish = None if args.as_declared else args.count
-        _check_count(item, wish)
+        if wish is not None:
+            _check_count(item, wish)
         words = f"{item.name} runs on {declared if wish is None else wish} instances from the next look on"
         return _leave(args, table, item, words, instance_count=wish)
 
@@ -49,6 +50,11 @@ def adopt(args: argparse.Namespace) -> int:
     """Let the keeper take over an endpoint that exists already."""
     with aws.in_words():
         table, item = kept.one(args)
+        if item.state and item.state != "NotOurs":
+            raise UsageError(
+                f"{item.name} is {item.state}: there is nothing to adopt; that is for an endpoint that is NotOurs, which "
+                "the keeper found there and left alone"
+            )
         words = (
             f"{item.name} exists and bears no mark of {item.owner}; it is taken over as it runs, marked, and updated "
             "to its declaration without going down; its old configuration is left alone"
@@ -56,9 +62,14 @@ def adopt(args: argparse.Namespace) -> int:
         return _leave(args, table, item, words, adopted=True)
 
 
-def _check_count(item: EndpointItem, wish: int | None) -> None:
+def _check_count(item: EndpointItem, wish: int) -> None:
+    if scaling := item.declared.scaling:
+        raise UsageError(
+            f"{item.name} has autoscaling, {scaling.least} to {scaling.most} instances, which decides; declare other "
+            "bounds"
+        )
     total = item.plan.get("total")
-    if wish is not None and total is not None and wish > total:
+    if total is not None and wish > total:
         raise UsageError(
             f"{item.name}: {wish} instances are more than the {total} that its plan holds; the most that can run is "
             f"{total}, more needs another plan or on-demand capacity"
