@@ -52,8 +52,8 @@ def adopt(args: argparse.Namespace) -> int:
         table, item = kept.one(args)
         if item.state and item.state != "NotOurs":
             raise UsageError(
-                f"{item.name} is {item.state}: there is nothing to adopt; that is for an endpoint that is NotOurs, which "
-                "the keeper found there and left alone"
+                f"{item.name} is {item.state}: there is nothing to adopt; that is for an endpoint which the keeper "
+                "found there and left alone, and that is NotOurs"
             )
         words = (
             f"{item.name} exists and bears no mark of {item.owner}; it is taken over as it runs, marked, and updated "
