@@ -167,6 +167,7 @@ class History:
     def plan_goes(self):
         if self.random.random() < 0.1 and not self.plan.said:
             self.plan.said, self.odd = "Failed", True
+            self.epoch += 1
 
     def stack_deleted(self):
         if self.random.random() < 0.3:
@@ -220,7 +221,7 @@ class History:
 
     def busy(self):
         endpoint = self.world.endpoint
-        return endpoint is not None and (endpoint.queue or endpoint.status != "InService")
+        return endpoint is not None and bool(endpoint.queue)
 
     def pass_on(self):
         """Run until nothing is to do; then pass to shortly before the next edge."""
