@@ -215,8 +215,9 @@ class Grid:
                 act(self, cell)
                 cell.acts.pop(0)
             return False
-        over = self.described(cell)["status"] in ENDED
-        return over and all(self.is_(job, "ended") for job in jobs) and not self.open_rows(cell)
+        if not all(self.is_(job, "ended") for job in jobs):
+            return False
+        return self.described(cell)["status"] in ENDED and not self.open_rows(cell)
 
     def log(self, cell):
         """Return what happened, for the judge."""

@@ -119,7 +119,7 @@ def is_last(state, count=1):
 
 
 def has_failed(grid, cell, jobs):
-    return grid.described(cell)["status"] == "FAILED"
+    return all(grid.is_(job, "ended") for job in jobs) and grid.described(cell)["status"] == "FAILED"
 
 
 # What is done.
