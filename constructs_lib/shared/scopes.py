@@ -112,7 +112,8 @@ class OnePerStack(Generic[Shared]):
             )
         if stack.stack in self._made:
             raise InvalidInputError(
-                f"{self._kind}: the stack {stack.path!r} has its {self._noun} already; make your own before {self._before}"
+                f"{self._kind}: the stack {stack.path!r} has its {self._noun} already; "
+                f"make your own before {self._before}"
             )
         return stack
 

@@ -85,11 +85,12 @@ def test_everything_given_is_in_the_request_and_nothing_else_changes(kind, overr
 @pytest.mark.parametrize("kind", REQUESTS)
 @given(name=st.sampled_from(sorted(OVERRIDES)) | st.text(max_size=9), value=ANYTHING)
 def test_whatever_is_given_is_taken_or_refused_in_words_that_name_it(kind, name, value):
+    words = ""
     try:
         overridden(JOB_KINDS[kind], REQUESTS[kind], {name: value}, list(OVERRIDES))
     except InvalidInputError as error:
-        assert str(error).startswith("overrides")
-        assert name in str(error)
+        words = str(error)
+    assert not words or (words.startswith("overrides") and name in words)
 
 
 @given(overrides=GOOD, allowed=st.sets(st.sampled_from(sorted(OVERRIDES))))
@@ -112,4 +113,7 @@ def test_several_outputs_of_a_processing_job_are_named():
     with pytest.raises(InvalidInputError, match="the outputs are a, b"):
         overridden(JOB_KINDS["processing"], request, {"output": "s3://b/y"}, ["output"])
     changed = overridden(JOB_KINDS["processing"], request, {"output": {"b": "s3://b/y"}}, ["output"])
-    assert [one["S3Output"]["S3Uri"] for one in changed["ProcessingOutputConfig"]["Outputs"]] == ["s3://b/x", "s3://b/y"]
+    assert [one["S3Output"]["S3Uri"] for one in changed["ProcessingOutputConfig"]["Outputs"]] == [
+        "s3://b/x",
+        "s3://b/y",
+    ]
