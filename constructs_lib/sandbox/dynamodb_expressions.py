@@ -181,7 +181,7 @@ def _size(value: Value | None) -> int:
 def compile_update(text: str, names: dict[str, str]) -> Callable[[Attributes, Attributes], Attributes]:
     """Return a function that makes new attributes of an item's attributes and the expression's values."""
     reader = _Reader(text, names)
-    actions: list[Callable[[Attributes, Attributes, Attributes], None]] = []
+    actions: list[Callable[[Attributes, Attributes, Attributes], Any]] = []
     while reader.tokens:
         clause = reader.take().upper()
         if clause not in _CLAUSES:
@@ -199,7 +199,7 @@ def compile_update(text: str, names: dict[str, str]) -> Callable[[Attributes, At
     return apply
 
 
-def _action(clause: str, reader: _Reader) -> Callable[[Attributes, Attributes, Attributes], None]:
+def _action(clause: str, reader: _Reader) -> Callable[[Attributes, Attributes, Attributes], Any]:
     name = reader.name()
     if clause == "REMOVE":
         return lambda _old, new, _values: new.pop(name, None)
