@@ -368,9 +368,11 @@ def test_the_launcher_fails_only_where_it_is_made_to(matrix, table, played_strat
 
 def deaf(sandbox):
     """Take away what tells the launcher of anything, and what lets it look by itself."""
-    events = sandbox.client("events")
+    events, scheduler = sandbox.client("events"), sandbox.client("scheduler")
     for rule in events.list_rules()["Rules"]:
         events.disable_rule(Name=rule["Name"])
+    for schedule in scheduler.list_schedules()["Schedules"]:
+        scheduler.delete_schedule(Name=schedule["Name"], GroupName=schedule["GroupName"])
 
 
 def test_the_judge_notices_when_nobody_hears_of_an_abort_any_more(matrix, judge):
