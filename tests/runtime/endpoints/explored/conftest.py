@@ -297,15 +297,17 @@ class Model:
 
     def sagemaker(self, s, f, more):
         stay = s._replace(settled=False)
+        over = stay._replace(net=())  # coming into service takes longer than a call can be under way
         match s.status:
             case "Creating":
-                yield "endpoint is InService", stay._replace(status="InService", target="")
+                yield "endpoint is InService", over._replace(status="InService", target="")
                 if more:
                     yield "!endpoint creation fails", f._replace(status="Failed", target="")
             case "Updating" if s.target != s.cfg:
-                yield "update is done", self.updated(stay)
+                yield "update is done", self.updated(over)
                 if more:
-                    told = self.item(s).asked is not None and self.item(s).asked.seen
+                    asked = self.item(s).asked
+                    told = asked is not None and asked.seen and asked.source == s.cfg
                     key = (s.target, s.time, s.model, told)
                     yield "!no capacity: rolling back", f._replace(status="RollingBack", rolled=key)
             case "Updating":
