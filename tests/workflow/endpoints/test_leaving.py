@@ -35,6 +35,7 @@ def site(open_site: Callable[..., Any], plan: Callable[..., Any]) -> Any:
         plan("nowhere", start="6d", end="7d"),
         plan("kept", start="8d", end="9d"),
         plan("parted", segments=parts),
+        plan("wished", start="13d", end="14d"),
     ]
     return open_site(plans)
 
@@ -123,4 +124,20 @@ def test_after_a_gap_the_endpoint_comes_back_with_the_model_that_was_declared_me
     site.go_to(start - MINUTE)
     site.until(lambda: site.serves(model="m2"), within=MINUTE + PERIOD + COMES_UP)
     assert site.log("Creating")[-1]["time"] - start <= PERIOD + MINUTE / 2
+    assert site.ended() == []
+
+
+def test_a_person_can_leave_the_plan_now_and_come_back(site: Any, gpucap: Callable[..., Any]) -> None:
+    site.begin("wished")
+    site.deploy({"plan": "wished"})
+    site.until(lambda: site.state() == "InService")
+    code, text = gpucap(site, "endpoint", "migrate", "chat", "--to", "delete", "--yes")
+    assert (code, "its plan stays paid" in text) == (0, True), text
+    site.until(lambda: site.state() == "Deleted", within=10 * MINUTE)
+    code, text = gpucap(site, "endpoint", "status", "chat")
+    assert (code, "wishes besides its declaration: on_expiry_now delete" in text) == (0, True), text
+    assert gpucap(site, "endpoint", "migrate", "chat", "--to", "declared", "--yes")[0] == 0
+    site.until(lambda: site.state() == "InService", within=10 * MINUTE)
+    code, text = gpucap(site, "endpoint", "plan", "chat")
+    assert (code, "the next look would change nothing: InService" in text) == (0, True), text
     assert site.ended() == []
