@@ -99,7 +99,9 @@ class _Decider:
         elif main.status == "Failed" or (main.dead and not main.segments):
             state = "PlanNotUsable"
         else:
-            state = "WaitingForPlan" if self._position(main).zone in ("before", "open") else "Deleted"
+            asked = "on_expiry_now" in self.view.item.overrides
+            waits = self._position(main).zone in ("before", "open") and not asked
+            state = "WaitingForPlan" if waits else "Deleted"
         return self._collect(state, self.want.why, spare=set())
 
     def _stay(self) -> Decision:

@@ -86,7 +86,7 @@ class Report:
         """Return what happens next, and when."""
         if action is not None:
             return f"{action.call} {action.name}", moment_text(self.view.now)
-        if self.view.item.desired == "absent":
+        if self.view.item.desired == "absent" or "on_expiry_now" in self.view.item.overrides:
             return "", ""
         match self.main.zone:
             case "before" if self.main.start:

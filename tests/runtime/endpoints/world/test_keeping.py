@@ -217,6 +217,18 @@ def test_people_set_the_count_until_the_next_declaration(served, world, plan):
     assert not world.sagemaker.broken
 
 
+def test_an_endpoint_that_people_took_off_its_plan_is_not_said_to_wait_for_it(served, world):
+    served()
+    world.override(on_expiry_now="delete")
+    world.settle()
+    assert world.endpoint is None
+    assert (world.item.state, world.item.next_action, world.item.next_at) == ("Deleted", "", "")
+    world.override(on_expiry_now=None)
+    world.settle()
+    assert world.item.state == "InService"
+    assert world.item.next_action == "delete"
+
+
 def test_people_move_an_endpoint_now(served, world, plan):
     served(on_expiry=world.to_on_demand())
     world.override(on_expiry_now="to_on_demand")
