@@ -105,7 +105,7 @@ class _Decider:
         return self._collect(state, self.want.why, spare=set())
 
     def _stay(self) -> Decision:
-        kept = self.want.place == KEEP and self._past_end
+        kept = self.want.place == KEEP and (self._past_end or self.view.endpoint.vanished)
         return self._rest("KeptPastEnd" if kept else serving_state(self.view), self.want.why)
 
     def _delete(self, why: str, state: str) -> Decision:

@@ -218,7 +218,7 @@ class Model:
         yield from self.time_passes(s)
         stay = s._replace(settled=False)
         if s.changes < self.scene.changes and not s.gone and not s.runs:
-            yield "!user changes the model", stay._replace(model=3 - s.model, changes=s.changes + 1)
+            yield "!user changes the model", stay._replace(model=3 - s.model, changes=s.changes + 1, rolled=())
         if self.scene.teardown and not s.gone and more:
             item = replace(self.item(s), desired="absent", state="Deleting")
             yield "!stack is deleted: desired state 'absent'", f._replace(gone=1, item=self.kept(item))
