@@ -20,24 +20,6 @@ Make = Callable[..., str]
 Invoke = Callable[..., Any]
 
 
-def runs(sandbox: Sandbox, name: str) -> list[Any]:
-    return [run for run in list(sandbox.lambdas.invocations) if run.function == name]
-
-
-def queue(sandbox: Sandbox, name: str) -> tuple[str, Callable[[], list[Any]]]:
-    """Make an SQS queue; return its ARN and what looks for the messages that arrived."""
-    sqs, got = sandbox.client("sqs"), []
-    url = sqs.create_queue(QueueName=name)["QueueUrl"]
-
-    def look() -> list[Any]:
-        for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
-            got.append(json.loads(message["Body"]))
-            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-        return got
-
-    return f"arn:aws:sqs:us-east-1:123456789012:{name}", look
-
-
 # ------------------------------------------------------------------------------------------------ what a handler finds
 
 
