@@ -34,6 +34,8 @@ def settled(item: EndpointItem, action: Action, call: Calling, kind: str, words:
     item = replace(item, calling=tuple(each for each in item.calling if each != call))
     asked = item.asked if action.call in _ASKING and item.asked and item.asked.at == call.at else None
     gone = {"delete config": "done", "create config": "refused"}.get(action.call) == kind
+    # An older creation that may still arrive would leave a configuration that nobody knows of.
+    gone = gone and not any(each.call == "create config" and each.name == action.name for each in item.calling)
     item = replace(item, made=tuple(name for name in item.made if name != action.name)) if gone else item
     if kind == "done":
         if asked:

@@ -59,25 +59,41 @@ class _Old:
 
 def test_an_endpoint_call_that_arrives_after_the_stack_was_deleted_leaves_nothing(world, two_segments):
     """The stack is deleted while a run is between reading and calling: nobody would be left to remove the endpoint."""
-    world.deploy(world.declaration(two_segments))
-    world.pass_time(2 * HOUR)
-    world.faults["sagemaker.CreateEndpoint"] = "late"
-    world.run()
-    assert world.under_way
-    begun = world.clock.now
-    original, world.clock.sleep = world.clock.sleep, None
-
-    def sleep(seconds):
-        original(seconds)
-        if world.clock.now - begun > 100:
-            world.arrive()
-
-    world.clock.sleep = sleep
+    _late(world, two_segments, "sagemaker.CreateEndpoint", 100)
     answer = world.delete()
     assert answer["Status"] == "SUCCESS"
     assert world.happened("create")
     assert world.endpoint is None
     assert not world.sagemaker.configs
+
+
+def test_a_configuration_that_arrives_after_it_was_deleted_is_deleted_again(world, two_segments):
+    _late(world, two_segments, "sagemaker.CreateEndpointConfig", 60)
+    world.faults["sagemaker.CreateEndpoint"] = "throttled"
+    world.pass_time(1)
+    world.run()
+    assert world.sagemaker.configs
+    assert world.delete()["Status"] == "SUCCESS"
+    assert world.sagemaker.calls["CreateEndpointConfig"] == 2
+    assert not world.sagemaker.configs
+
+
+def _late(world, plan, call, seconds):
+    """Let a call be under way that arrives so many seconds after the tear-down began."""
+    world.deploy(world.declaration(plan))
+    world.pass_time(2 * HOUR)
+    world.faults[call] = "late"
+    world.run()
+    assert world.under_way
+    begun = world.clock.now
+    original, world.clock.sleep = world.clock.sleep, None
+
+    def sleep(pause):
+        original(pause)
+        if world.clock.now - begun > seconds:
+            world.arrive()
+
+    world.clock.sleep = sleep
 
 
 def test_the_endpoint_leaves_at_the_end_of_every_segment(served, two_segments):
