@@ -329,7 +329,8 @@ class Model:
             if stays and self.scene.on_expiry != "keep":
                 t = t._replace(flag="D2 the endpoint is still on the plan at the cut")
             yield f"time: {t.time}", t._replace(dead=s.dead or stays)
-        if s.tick < 3 and (s.net or json.loads(s.item).get("calling")) and not s.runs:
+        calls, fresh = json.loads(s.item).get("calling", ()), (self.now(s) - WAIT).timestamp()
+        if (s.net or any(call["at"] > fresh for call in calls)) and not s.runs:
             yield "ten minutes pass", s._replace(tick=s.tick + 1, net=(), settled=False)
 
     # --- what must hold
