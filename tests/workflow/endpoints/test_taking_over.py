@@ -38,9 +38,9 @@ def test_an_endpoint_of_somebody_else_is_left_alone_until_it_is_adopted(site: An
         assert (code, "its old configuration is left alone" in text) == (0, True), text
         site.until(lambda: site.serves(model="m1") and site.count() == 2)
         site.until(lambda: site.state() == "InService")
+        site.until(lambda: len(caller.seen.configs) == 2)
     assert caller.seen.failed == 0
     assert caller.seen.configs[0] == "fixed-name"
-    assert len(caller.seen.configs) == 2
     assert len(site.calls("CreateEndpoint")) == 1
     assert not site.calls("DeleteEndpoint")
     assert gpucap(site, "endpoint", "status", "chat")[0] == 0
