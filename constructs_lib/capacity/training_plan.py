@@ -95,6 +95,7 @@ class TrainingPlan(PlanBase):
     ----------
     buyer : CapacityBuyer
         What the stack's purchases share.
+    duration_hours : int
     resource : CustomResource
     alarms : dict of str to CfnAlarm
         By construct id; they publish to the notice topic of the stack's `CapacityBuyer`.
@@ -165,6 +166,7 @@ class TrainingPlan(PlanBase):
         super().__init__(scope, construct_id)
         self.plan_name, self.target = name, TrainingPlanTarget(target)
         self.instance_type, self.instance_count = instance_type, instance_count
+        self.duration_hours: int = properties["DurationHours"]
         self._tags = tag_manager(tags or {})
         self.buyer = CapacityBuyer.of(scope)
         self.buyer.serve(

@@ -82,6 +82,7 @@ def plan_use(prop: str, plan: HasTrainingPlanArn | str) -> PlanUse:
     said = getattr(plan, "described", None) or {
         "InstanceType": getattr(plan, "instance_type", None),
         "TotalInstanceCount": getattr(plan, "instance_count", None),
+        "DurationHours": getattr(plan, "duration_hours", None),
         "TargetResources": [str(plan.target)] if getattr(plan, "target", None) else None,  # type: ignore[union-attr]
     }
     known = {key: value for key, value in said.items() if value is not None}

@@ -258,8 +258,11 @@ def test_a_plan_for_jobs_is_refused(make_endpoint, make_plan):
 
 
 def test_a_plan_bought_here_is_held_against_the_endpoint_too(make_endpoint, buy_plan):
+    plan = buy_plan(instance_count=1, max_upfront_fee=PriceCeiling("9000", "USD"))
     with pytest.raises(InvalidInputError, match="GPU-EP04"):
-        make_endpoint(plan=buy_plan(instance_count=1, max_upfront_fee=PriceCeiling("9000", "USD")))
+        make_endpoint(plan=plan)
+    with pytest.raises(InvalidInputError, match=r"GPU-EP10.*would never come up"):
+        make_endpoint(plan=plan, instance_count=1, margin=cdk.Duration.days(7))
 
 
 def test_a_type_that_nobody_knows_has_to_be_given(make_endpoint, make_plan):
