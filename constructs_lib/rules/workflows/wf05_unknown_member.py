@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 
 from constructs_lib.facts.integrations import model_version, operations, optimized_actions
-from constructs_lib.rules.asl import Task, task_of
+from constructs_lib.rules.asl import Task, integration, task_of
 from constructs_lib.rules.authoring import (
     App,
     Findings,
@@ -34,7 +34,8 @@ def unknown_member(subject: Subject, _app: App) -> Findings:
     """Judge the action, then the members."""
     task = task_of(subject)
     if task is None:
-        if subject.data.get("Type") == "Task" and is_unresolved(subject.data.get("Resource")):
+        resource = subject.data.get("Resource")
+        if subject.data.get("Type") == "Task" and is_unresolved(resource) and integration(resource) is None:
             yield unverified("what the task calls is not known here", "Resource")
         return
     operation = operation_of(task.action)
