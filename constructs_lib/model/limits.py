@@ -39,7 +39,10 @@ def moment_of(given: Any, name: str) -> Moment:
     (datetime.timedelta(seconds=3600), '2027-01-27T00:00:00+00:00')
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
-        given = timedelta(seconds=given)
+        try:
+            given = timedelta(seconds=given)
+        except (OverflowError, ValueError):
+            raise InvalidInputError(f"{name} {given!r} is no time: give seconds after the run began") from None
     if isinstance(given, timedelta):
         if given <= timedelta():
             raise InvalidInputError(f"{name} {given} is not after the run began: give more than 0 seconds")

@@ -47,6 +47,7 @@ def test_only_durations_count_from_the_begin_of_the_run(start_by):
         ({"start_by": 100, "finish_by": 100}, "finish_by 100 is not after start_by 100"),
         ({"start_by": NOON, "finish_by": NOON - timedelta(1)}, "nothing could ever run"),
         ({"start_by": 0}, "not after the run began"),
+        ({"start_by": float("inf")}, "start_by inf is no time"),
         ({"start_by": timedelta(seconds=-1)}, "not after the run began"),
         ({"finish_by": "2027-01-27T00:00"}, "finish_by '2027-01-27T00:00' has no time zone"),
         ({"finish_by": True}, "is no moment"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructs_lib.model import InvalidInputError
@@ -83,6 +83,8 @@ def test_everything_given_is_in_the_request_and_nothing_else_changes(kind, overr
 
 
 @pytest.mark.parametrize("kind", REQUESTS)
+@example(name="finish_by", value=8.64e13)
+@example(name="start_by", value=float("nan"))
 @given(name=st.sampled_from(sorted(OVERRIDES)) | st.text(max_size=9), value=ANYTHING)
 def test_whatever_is_given_is_taken_or_refused_in_words_that_name_it(kind, name, value):
     words = ""
