@@ -14,6 +14,8 @@ from bench.scarcity.plot import draw
 from bench.scarcity.report import BEGIN, END, markdown
 from bench.scarcity.strategies import STRATEGIES
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGE, PLOT = ROOT / "docs/cookbook/what-a-list-buys.md", ROOT / "docs/cookbook/scarcity.svg"
 P5, P4D, G6E = "ml.p5.48xlarge", "ml.p4d.24xlarge", "ml.g6e.48xlarge"

@@ -18,6 +18,8 @@ from constructs_lib.runtime.services.launching import Launching
 from constructs_lib.runtime.services.patience import Patience
 from constructs_lib.runtime.services.sweeping import Sweeping
 
+pytestmark = pytest.mark.slow
+
 CREATE = "sagemaker.create_training_job"
 QUOTA = ("ResourceLimitExceeded", "The account-level service limit is 0 Instances")
 

@@ -14,6 +14,8 @@ import pytest
 from constructs_lib.runtime.fleet_table import FleetTable, Slots
 from constructs_lib.runtime.services.fleets import Fleets
 
+pytestmark = pytest.mark.slow
+
 P5, G5 = "ml.p5.48xlarge", "ml.g5.48xlarge"
 LIMITS = {P5: 1, G5: 2}
 ITEMS = 4

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROLE = "arn:aws:iam::123456789012:role/jobs"
 IMAGE = "111122223333.dkr.ecr.us-east-1.amazonaws.com/work:1"
 PROCESSING = {

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SWEEP = 300
 HOUR = 3600
 PRICES = {

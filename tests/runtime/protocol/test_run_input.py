@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PLAN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/nightly"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CREATE = "sagemaker.create_training_job"
 SUCCESS = "stepfunctions.send_task_success"
 SCARCE = "CapacityError: Unable to provision requested ML compute capacity"

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HOUR, MINUTE, PERIOD = 3600.0, 60.0, 300.0
 
 

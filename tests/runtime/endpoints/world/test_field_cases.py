@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HOUR, PERIOD, MARGIN = 3600.0, 300.0, 2700.0
 
 

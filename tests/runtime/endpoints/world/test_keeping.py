@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HOUR, MINUTE, PERIOD, MARGIN = 3600.0, 60.0, 300.0, 2700.0
 
 

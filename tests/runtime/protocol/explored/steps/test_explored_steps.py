@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 AGAIN = {"again": True, "events": False}
 # Off, each of these breaks the protocol: in which world, and how.
 BREAKS = {
