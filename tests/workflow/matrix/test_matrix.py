@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 
 import aws_cdk as cdk
 import pytest
@@ -373,6 +374,10 @@ def deaf(sandbox):
         events.disable_rule(Name=rule["Name"])
     for schedule in scheduler.list_schedules()["Schedules"]:
         scheduler.delete_schedule(Name=schedule["Name"], GroupName=schedule["GroupName"])
+    # The first look, which the schedule began when it was made, may still be under way.
+    seen = -1
+    while seen != (seen := len(sandbox.lambdas.invocations)):
+        time.sleep(2)
 
 
 def test_the_judge_notices_when_nobody_hears_of_an_abort_any_more(matrix, judge):
