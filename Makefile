@@ -12,8 +12,10 @@ NODE_READY := node_modules/.ready
 PARTS := tests/sandbox
 STORIES := tests/workflow tests/e2e
 SANDBOXED := $(PARTS) $(STORIES)
+# What synthesizes, each with a node of its own.
+SYNTH := tests/synth tests/contract
 
-.PHONY: help setup demo test test-parts test-stories test-rest test-fast lint types bench docs lock clean
+.PHONY: help setup demo test test-parts test-stories test-rest test-fast test-fast-synth test-fast-rest lint types bench docs lock clean
 
 help:  ## Say what each target does.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -47,8 +49,14 @@ test-stories: setup
 test-rest: setup
 	@pytest tests $(SANDBOXED:%=--ignore=%)
 
-test-fast: setup  ## The tests that need neither a sandbox, nor the CDK CLI, nor much time (under a minute).
-	@pytest tests -m "not slow" $(SANDBOXED:%=--ignore=%)
+test-fast: setup  ## The tests that need neither a sandbox, nor the CDK CLI, nor much time (under a minute on two cores).
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-fast-synth test-fast-rest
+
+test-fast-synth: setup
+	@pytest $(SYNTH) -m "not slow"
+
+test-fast-rest: setup
+	@pytest tests -m "not slow" $(SANDBOXED:%=--ignore=%) $(SYNTH:%=--ignore=%)
 
 lint: setup  ## Ruff (rules and format) and the import contracts.
 	@ruff check .
