@@ -101,7 +101,7 @@ class Machine:
 
     def __init__(self, world, definition, name):
         self.world, self.definition, self.arn = world, definition, EXECUTION + name
-        self.status, self.error, self.output = "RUNNING", None, None
+        self.status, self.error, self.output, self.ended = "RUNNING", None, None, None
         self.token, self.backstop, self.tokens = None, None, 0
 
     def start(self):
@@ -150,10 +150,12 @@ class Machine:
         self.token = None
         self.backstop.cancel()
         self.status, self.error, self.output = "FAILED", error, json.loads(cause)
+        self.ended = self.world.clock.now()
 
     def leave(self, state, data):
         if state.get("End"):
             self.status, self.output = "SUCCEEDED", data
+            self.ended = self.world.clock.now()
         else:
             self.enter(state["Next"], data)
 
