@@ -91,6 +91,11 @@ class Described:
         return self._resources.get("SelectedInstanceType") or self._resources.get("InstanceType")
 
     @property
+    def has_instances(self) -> bool:
+        """Whether AWS says that it got instances; of a job with one type it says so by starting it only."""
+        return "SelectedInstanceType" in self._resources
+
+    @property
     def winner(self) -> ResourceEntry | None:
         """The entry that it got."""
         return next((entry for entry in self.entries if entry.instance_type == self.selected), None)

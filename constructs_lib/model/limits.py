@@ -192,7 +192,9 @@ class Bounds:
             return RunEnd.START_BY_PASSED
         return RunEnd.COST_LIMIT_REACHED if self.budget is not None and self.budget <= 0 else None
 
-    def passed(self, now: float, *, created: float, started: float | None, rate: Decimal | None) -> RunEnd | None:
+    def passed(
+        self, now: float, *, created: float, started: float | None, rate: Decimal | None, selected: bool = False
+    ) -> RunEnd | None:
         """Return the limit that stops a job now.
 
         Parameters
@@ -202,13 +204,15 @@ class Bounds:
             When the job began to be billed; ``None`` while it waits for capacity.
         rate : Decimal or None
             What an hour of all its instances costs, if that is known.
+        selected : bool
+            Whether it has got instances, which ends its wait for capacity though it has not started yet.
         """
         if self.finish_by is not None and now >= self.finish_by:
             return RunEnd.FINISH_BY_PASSED
         if started is None:
             if self.start_by is not None and now >= self.start_by:
                 return RunEnd.START_BY_PASSED
-            over = self.max_pending is not None and now - created >= self.max_pending
+            over = not selected and self.max_pending is not None and now - created >= self.max_pending
             return RunEnd.INSUFFICIENT_CAPACITY if over else None
         if self.budget is None or rate is None:
             return None

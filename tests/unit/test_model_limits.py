@@ -135,3 +135,11 @@ def test_an_earlier_start_keeps_start_by_and_earlier_costs_shrink_the_budget():
     limits = Limits(start_by=60, max_cost=PriceCeiling("10", "USD"), prices=BOOK)
     bounds = limits.bounds(0.0, spent=Decimal("4.5"), started=True)
     assert (bounds.start_by, bounds.budget) == (None, Decimal("5.5"))
+
+
+def test_a_job_that_has_got_instances_waits_no_more_but_may_still_start_too_late():
+    bounds = Bounds(max_pending=100, start_by=500.0)
+    still = {"created": 0.0, "started": None, "rate": None}
+    assert bounds.passed(101.0, **still) is RunEnd.INSUFFICIENT_CAPACITY
+    assert bounds.passed(101.0, selected=True, **still) is None
+    assert bounds.passed(500.0, selected=True, **still) is RunEnd.START_BY_PASSED

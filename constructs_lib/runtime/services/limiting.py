@@ -37,7 +37,8 @@ class Limiting:
         except (BotoCoreError, ClientError):
             # Nobody can say whether it waits: what may run is not stopped for having waited. Other limits still hold.
             started = created.timestamp()
-        return bounds.passed(now, created=created.timestamp(), started=started, rate=_rate(row, job))
+        selected = job.described.has_instances
+        return bounds.passed(now, created=created.timestamp(), started=started, rate=_rate(row, job), selected=selected)
 
 
 def _rate(row: Row, job: Job) -> Decimal | None:
